@@ -1,0 +1,35 @@
+"""Diffusion LM Playground: text diffusion models whose runs can be watched, edited and measured.
+
+    import playground
+    trace = playground.generate(prompt="Once upon a time", steps=32, seed=7)
+    print(trace.text)
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playground.samplers.step import Step
+    from playground.trace import Trace
+
+__version__ = "0.1.0"
+
+
+def generate(**fields) -> "Trace":
+    """Run a recipe, given by its fields, to its end and return its Trace (`.text`, `.texts`, `.recipe`, `.steps`,
+    `.to_json()`, `.save(path)`). Raises RecipeError on a wrong field, RunError on a run that could not finish."""
+    from playground.engine import RunError, record
+    from playground.recipe import Recipe
+
+    *_, trace = record(Recipe.parse(fields))
+    if trace.end["status"] == "error":
+        raise RunError(trace.end["message"])
+    return trace
+
+
+def stream(**fields) -> Iterator["Step"]:
+    """The Steps of a run, live; close the iterator to stop it."""
+    from playground.engine import run
+    from playground.recipe import Recipe
+
+    return run(Recipe.parse(fields))

@@ -1,0 +1,86 @@
+"""Recipe -> Canvas, denoiser, sampler -> Steps: one run, with its time limit, cancelling and checks."""
+
+import os
+import time
+from collections.abc import Iterator
+
+import torch
+
+from playground.canvas import Canvas
+from playground.denoisers import zoo
+from playground.recipe import Recipe
+from playground.samplers import SAMPLERS, knobs
+from playground.samplers.step import Step
+from playground.schedules import schedule_for
+from playground.trace import Trace
+
+
+class RunError(RuntimeError):
+    """A run that could not go on; the message says at which step and why."""
+
+
+def time_limit() -> float:
+    """Wall-clock seconds a run may take: PLAYGROUND_TIME_LIMIT, default 120."""
+    return float(os.environ.get("PLAYGROUND_TIME_LIMIT", 120))
+
+
+class Run:
+    """A recipe made ready: the seed is drawn, the model loaded, the row built. Raises RecipeError or ModelError
+    here, before any computing. Nothing outside it is changed, so runs do not see each other."""
+
+    def __init__(self, recipe: Recipe):
+        self.recipe = recipe.resolved()
+        self.model = zoo.load(recipe.model)
+        self.canvas = Canvas.from_recipe(self.recipe, self.model.tokenizer)
+
+    def steps(self) -> Iterator[Step]:
+        """The run, one function evaluation at a time; close the iterator to stop it. Raises RunError when the
+        time limit has passed or the denoiser's output is not finite."""
+        recipe, denoiser = self.recipe, self.model.denoiser
+        ids, fixed = self.canvas.batch(recipe.samples)
+        rngs = [torch.Generator().manual_seed(seed) for seed in recipe.seeds]
+        options = {name: getattr(recipe, name) for name in knobs(self.model.family, recipe.sampler)}
+        if "schedule" in options:
+            options["schedule"] = schedule_for(recipe.schedule, denoiser)
+        sampler = SAMPLERS[self.model.family][recipe.sampler](denoiser, ids, fixed, rngs, **options)
+
+        deadline, seconds = time.monotonic() + time_limit(), 0.0
+        while True:
+            started = time.perf_counter()
+            with torch.inference_mode():  # around each step: the mode is a thread's, and a generator may change thread
+                step = next(sampler, None)
+            seconds += time.perf_counter() - started
+            if step is None:
+                return
+            if not (step.entropy.isfinite().all() and step.probability.isfinite().all()):
+                raise RunError(
+                    f"Step {step.index + 1} gave numbers that are not finite (NaN or Inf) in {self.model.dtype}; "
+                    "set PLAYGROUND_DTYPE=float32 and run again."
+                )
+            yield step.timed(seconds)
+            if time.monotonic() > deadline:
+                raise RunError(
+                    f"Stopped after step {step.index + 1} of {recipe.steps}: "
+                    f"the run passed the time limit of {time_limit():g} seconds."
+                )
+
+
+def run(recipe: Recipe) -> Iterator[Step]:
+    """The Steps of one run."""
+    return Run(recipe).steps()
+
+
+def record(recipe: Recipe) -> Iterator[Trace]:
+    """One run as a Trace that grows: yielded before the first step, after each, and once more when it is closed.
+    A RunError closes the trace, with what was done kept, and is its message."""
+    prepared = Run(recipe)
+    trace = Trace.begin(prepared.recipe, prepared.model, prepared.canvas)
+    yield trace
+    try:
+        for step in prepared.steps():
+            trace.add(step)
+            yield trace
+        trace.close("finished")
+    except RunError as error:
+        trace.close("error", str(error))
+    yield trace

@@ -1,0 +1,209 @@
+"""Every knob of one run. Sliders, API, command line, share links and trace files all come from this class,
+and nothing else validates."""
+
+import json
+import math
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from urllib.parse import parse_qsl, urlencode
+
+from playground.denoisers import zoo
+from playground.samplers import SAMPLERS
+from playground.schedules import SCHEDULES
+
+MAX_SEED = 2**31 - 1
+MAX_PROMPT_CHARACTERS = 20_000  # refused before the tokenizer sees it
+PIN = re.compile(r'\s*(\d+)\s*:\s*("(?:[^"\\]|\\.)*"|[^,"\s][^,"]*?)\s*(?:,|$)')
+
+
+class RecipeError(ValueError):
+    """A field that cannot be used: which, what it was, and what is allowed."""
+
+    def __init__(self, field: str, message: str):
+        self.field = field
+        super().__init__(f"{field}: {message}")
+
+
+def knob(default, label: str, help: str, low=None, high=None, choices=None):
+    """A Recipe field. `low`, `high`: allowed range of a number; `choices`: a function of the recipe -> allowed names."""
+    metadata = {"label": label, "help": help, "low": low, "high": high, "choices": choices}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def _family(recipe: "Recipe") -> str:
+    return zoo.catalogue()[recipe.model]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One run. Build it with `Recipe.parse`, which checks every field; units and ranges are in the field list."""
+
+    model: str = knob("stories-continuous", "Model", "Which trained denoiser runs.", choices=lambda r: zoo.catalogue())
+    prompt: str = knob("", "Prompt", "The text the row starts with. Empty: unconditional, nothing is given.")
+    length: int = knob(64, "Length", "Cells in the row, in tokens, the prompt included.", 8, 256)
+    steps: int = knob(32, "Steps", "Denoising steps from noise to text.", 1, 256)
+    sampler: str = knob(
+        "", "Sampler", "How the next row is made from the denoiser's answer.", choices=lambda r: SAMPLERS[_family(r)]
+    )
+    temperature: float = knob(0.8, "Temperature", "Below 1 safer words, above 1 wilder; 0 takes the best.", 0.0, 2.0)
+    guidance: float = knob(0.0, "Guidance", "Push towards what the given cells ask for; doubles the work.", 0.0, 5.0)
+    churn: float = knob(1.0, "Churn", "Share of fresh noise at each step of sde; 0 is the ODE.", 0.0, 1.0)
+    self_conditioning: bool = knob(True, "Self-conditioning", "Show the denoiser its own last estimate.")
+    schedule: str = knob("learned", "Noise schedule", "How the noise falls over the steps.", choices=lambda r: SCHEDULES)
+    rounding: str = knob(
+        "contextual", "Rounding", "How latents become tokens: by the denoiser, or by the nearest embedding alone.",
+        choices=lambda r: ("contextual", "nearest"),
+    )  # fmt: skip
+    threshold: float = knob(0.9, "Threshold", "Sampler threshold: commit every token above this probability.", 0.0, 1.0)
+    eta: float = knob(0.1, "Remasking", "Sampler remask: chance that a filled cell is masked again.", 0.0, 1.0)
+    seed: int = knob(-1, "Seed", "The same seed gives the same text; -1 is drawn once and reported.", -1, MAX_SEED)
+    samples: int = knob(1, "Samples", "Rows made together; row i uses seed + i.", 1, 8)
+    pins: dict[int, str] = knob(
+        {}, "Pinned words", 'Words fixed at a cell: 12:dragon, 20:park. In quotes: that exact text, 13:"ing".'
+    )
+
+    @classmethod
+    def parse(cls, values: Mapping) -> "Recipe":
+        """A checked recipe from loosely typed values (JSON, form, query string, command line); absent fields
+        take their defaults. Raises RecipeError, naming the field, on anything unknown, mistyped or out of range."""
+        known = {f.name: f for f in fields(cls)}
+        for name in values:
+            if name not in known:
+                raise RecipeError(str(name)[:40], f"there is no such field; the fields are {', '.join(known)}.")
+        recipe = cls()
+        for name, f in known.items():
+            if name in values and values[name] is not None:
+                recipe = replace(recipe, **{name: _typed(f, values[name])})
+        return recipe._with_defaults()._checked()
+
+    def resolved(self) -> "Recipe":
+        """This recipe with a seed: -1 is drawn here, once."""
+        return replace(self, seed=secrets.randbelow(MAX_SEED + 1)) if self.seed == -1 else self
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seed of each row. Row i alone, with its own seed, gives the same text."""
+        return [(self.seed + i) % (MAX_SEED + 1) for i in range(self.samples)]
+
+    def to_dict(self) -> dict:
+        return asdict(self) | {"pins": {str(cell): word for cell, word in self.pins.items()}}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Recipe":
+        try:
+            values = json.loads(text)
+        except ValueError as error:
+            raise RecipeError("recipe", f"is not JSON ({error}).") from None
+        if not isinstance(values, dict):
+            raise RecipeError("recipe", "must be a JSON object of fields.")
+        return cls.parse(values)
+
+    def to_query(self) -> str:
+        """The fields that differ from their defaults, as a URL query; `from_query` gives this recipe back."""
+        default = Recipe()._with_defaults_of(self.model)
+        values = {name: value for name, value in asdict(self).items() if value != getattr(default, name)}
+        if self.pins:
+            values["pins"] = format_pins(self.pins)
+        return urlencode(values)
+
+    @classmethod
+    def from_query(cls, query: str) -> "Recipe":
+        return cls.parse(dict(parse_qsl(query, keep_blank_values=True)))
+
+    def _with_defaults_of(self, model: str) -> "Recipe":
+        return replace(self, model=model)._with_defaults()
+
+    def _with_defaults(self) -> "Recipe":
+        """An empty sampler becomes the first of the model's family."""
+        if self.sampler or self.model not in zoo.catalogue():
+            return self
+        return replace(self, sampler=next(iter(SAMPLERS[_family(self)])))
+
+    def _checked(self) -> "Recipe":
+        for f in fields(self):
+            value, low, high, choices = getattr(self, f.name), *(f.metadata[k] for k in ("low", "high", "choices"))
+            if low is not None and not low <= value <= high:
+                kind = "whole numbers" if f.type is int else "numbers"
+                raise RecipeError(f.name, f"{value} is out of range; allowed: {kind} from {low} to {high}.")
+            if choices is not None and value not in (allowed := list(choices(self))):
+                raise RecipeError(f.name, f"{value[:40]!r} is unknown; allowed: {', '.join(allowed)}.")
+        if len(self.prompt) > MAX_PROMPT_CHARACTERS:
+            raise RecipeError("prompt", f"has {len(self.prompt):,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
+        return self
+
+
+def parse_pins(text: str) -> dict[int, str]:
+    """`12:dragon, 13:"ing"` -> {12: 'dragon', 13: '"ing"'}."""
+    pins, at = {}, 0
+    while at < len(text.rstrip(" ,")):
+        match = PIN.match(text, at)
+        if not match:
+            raise RecipeError("pins", f"cannot read {text[at : at + 40]!r}; write cell:word, as in 12:dragon, 20:park.")
+        cell, word = match.groups()
+        if int(cell) in pins:
+            raise RecipeError("pins", f"cell {cell} is pinned twice.")
+        pins[int(cell)] = word
+        at = match.end()
+    return pins
+
+
+def format_pins(pins: Mapping[int, str]) -> str:
+    """The inverse of `parse_pins`."""
+    return ", ".join(f"{cell}:{word}" for cell, word in pins.items())
+
+
+def _typed(f, value):
+    """`value` as the field's type, where nothing is lost by it; else RecipeError."""
+    if f.name == "pins":
+        return _typed_pins(value)
+    if f.type is str:
+        if not isinstance(value, str):
+            raise RecipeError(f.name, f"{_shown(value)} is not text.")
+        return value
+    if f.type is bool:
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in ("true", "1", "on", "yes", "false", "0", "off", "no"):
+            return str(value).lower() in ("true", "1", "on", "yes")
+        raise RecipeError(f.name, f"{_shown(value)} is neither true nor false.")
+    low, high = f.metadata["low"], f.metadata["high"]
+    whole = f.type is int
+    wanted = f"{'whole numbers' if whole else 'numbers'} from {low} to {high}"
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError
+        number = int(value) if whole and isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,19}\s*", value) else float(value)
+        if not math.isfinite(number) or (whole and number != int(number)):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise RecipeError(f.name, f"{_shown(value)} is not allowed; allowed: {wanted}.") from None
+    return int(number) if whole else float(number)
+
+
+def _typed_pins(value) -> dict[int, str]:
+    if isinstance(value, str):
+        text = value.strip()
+        if not text.startswith("{"):
+            return parse_pins(text)
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise RecipeError("pins", f"is not JSON ({error}).") from None
+    if not isinstance(value, Mapping):
+        raise RecipeError("pins", f"{_shown(value)} is not a table of cells and words.")
+    text = ", ".join(f"{cell}:{word}" for cell, word in value.items())
+    pins = parse_pins(text)
+    if pins != {int(cell) if str(cell).isdecimal() else cell: word for cell, word in value.items()}:
+        raise RecipeError("pins", f"cannot read {_shown(value)}; a word with a comma or a quote needs quotes around it.")
+    return pins
+
+
+def _shown(value) -> str:
+    return repr(value if isinstance(value, int | float) else str(value)[:40])

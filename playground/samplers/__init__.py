@@ -1,0 +1,22 @@
+"""Samplers by family and name; a family's first is its default. Each is a free function yielding Steps."""
+
+import inspect
+
+from playground.samplers import continuous, masked
+
+SAMPLERS = {
+    "continuous": {f.__name__: f for f in (continuous.sde, continuous.ode)},
+    "masked": {
+        f.__name__: f
+        for f in (
+            masked.ancestral, masked.confidence, masked.random, masked.entropy, masked.margin, masked.threshold,
+            masked.remask,
+        )
+    },
+}  # fmt: skip
+
+
+def knobs(family: str, sampler: str) -> list[str]:
+    """The Recipe fields a sampler listens to: its keyword-only parameters."""
+    parameters = inspect.signature(SAMPLERS[family][sampler]).parameters.values()
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]

@@ -1,0 +1,101 @@
+"""Samplers for Gaussian noise on embeddings: from pure noise z down the noise schedule to text.
+
+Each evaluation turns the latent z into logits and these into x_hat = softmax(logits / T) E, the
+expected clean embedding; the update moves z to the next, lower noise level.
+"""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, State, Step, guided, normal, observe
+
+
+def sde(
+    denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule, temperature: float = 0.8,
+    guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True, rounding: str = "contextual",
+) -> Iterator[Step]:  # fmt: skip
+    """Ancestral sampling with churn (VDM, arXiv 2107.00630; DDIM's eta, arXiv 2010.02502).
+
+    ids [B, L] with the given tokens where fixed [B, L]; one generator a row. churn 1 draws from the
+    exact Gaussian posterior, 0 is the deterministic ODE step. Yields `steps` Steps.
+    """
+    table = denoiser.table()
+    device, given = table.device, fixed.to(table.device)
+    clean = table[torch.where(given, ids.to(device), 0)]
+    known = given[..., None]
+    guiding = guidance > 0 and bool(fixed.any())
+    z = normal((ids.shape[1], table.shape[1]), rngs, device)
+    estimate = torch.zeros_like(z)
+    levels = torch.linspace(1, 0, steps).tolist()
+
+    for k, u in enumerate(levels):
+        z = torch.where(known, clean, z)
+        g = torch.full((len(z),), schedule.log_nsr(u), device=device)
+        hint = estimate if self_conditioning else torch.zeros_like(z)
+        logits = denoiser(z, g, hint, given, table=table)
+        if guiding:
+            nothing = torch.zeros_like(given)
+            logits = guided(logits, denoiser(z.masked_fill(known, 0.0), g, hint, nothing, table=table), guidance)
+        estimate = expected_embedding(logits, table, temperature)
+        yield _step(logits, z, table, estimate, ids, fixed, k, steps, u, rounding, (k + 1) * (1 + guiding))
+        if k + 1 < steps:
+            noise = normal(z.shape[1:], rngs, device) if churn > 0 else None
+            z = denoise_step(z, estimate, schedule, u, levels[k + 1], churn, noise)
+
+
+def ode(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
+        temperature: float = 0.8, guidance: float = 0.0, self_conditioning: bool = True,
+        rounding: str = "contextual") -> Iterator[Step]:  # fmt: skip
+    """The deterministic DDIM step (arXiv 2010.02502), a first-order solver of the probability-flow ODE:
+    after the first noise nothing is random, so the text moves smoothly with it."""
+    yield from sde(
+        denoiser, ids, fixed, rngs, steps=steps, schedule=schedule, temperature=temperature, guidance=guidance,
+        churn=0.0, self_conditioning=self_conditioning, rounding=rounding,
+    )  # fmt: skip
+
+
+def expected_embedding(logits: Tensor, table: Tensor, temperature: float) -> Tensor:
+    """x_hat = softmax(logits / T) E, [B, L, V] -> [B, L, De]; at T = 0 the embedding of the argmax."""
+    if temperature == 0:
+        return table[logits.argmax(-1)]
+    return torch.softmax(logits / temperature, dim=-1) @ table
+
+
+def denoise_step(z: Tensor, estimate: Tensor, schedule, u: float, v: float, churn: float, noise: Tensor | None) -> Tensor:
+    """From noise level u to v < u. With churn 1, a draw from q(z_v | z_u, x_hat), whose variance is
+    sigma_v^2 (1 - exp(g_v - g_u)); that share of the noise is drawn anew, the rest keeps its direction."""
+    alpha, sigma, alpha_next, sigma_next = schedule.alpha(u), schedule.sigma(u), schedule.alpha(v), schedule.sigma(v)
+    fresh = churn * sigma_next * math.sqrt(-math.expm1(schedule.log_nsr(v) - schedule.log_nsr(u)))
+    direction = (z - alpha * estimate) / sigma
+    z = alpha_next * estimate + math.sqrt(max(sigma_next**2 - fresh**2, 0.0)) * direction
+    return z if noise is None else z + fresh * noise
+
+
+def nearest(z: Tensor, table: Tensor) -> Tensor:
+    """Nearest-neighbour rounding: the token whose embedding is closest to each latent, the context ignored."""
+    return (z @ table.t()).argmax(-1)
+
+
+def _step(logits, z, table, estimate, ids, fixed, k, steps, u, rounding, evaluations) -> Step:
+    entropy, candidates, candidate_probability = (t.cpu() for t in observe(logits))
+    tokens, probability = candidates[..., 0], candidate_probability[..., 0]
+    if rounding == "nearest":
+        at = nearest(z, table)
+        tokens = at.cpu()
+        probability = (logits.gather(-1, at[..., None]) - logits.logsumexp(-1, keepdim=True)).exp().squeeze(-1).cpu()
+    state = torch.where(probability >= COMMITTED_FROM, State.COMMITTED, State.DRAFT)
+    state = torch.where(probability < DRAFT_FROM, State.NOISE, state)
+    if k + 1 == steps:
+        state = torch.full_like(state, State.COMMITTED)
+    return Step(
+        index=k, total=steps, level=u,
+        tokens=torch.where(fixed, ids, tokens),
+        state=torch.where(fixed, State.FIXED, state),
+        probability=probability.masked_fill(fixed, 1.0),
+        entropy=entropy.masked_fill(fixed, 0.0),
+        candidates=candidates, candidate_probability=candidate_probability,
+        estimate=estimate.cpu(), evaluations=evaluations,
+    )  # fmt: skip

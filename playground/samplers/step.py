@@ -1,0 +1,73 @@
+"""What one function evaluation showed: the record every family yields and every view draws."""
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+
+CANDIDATES = 5
+
+
+class State(IntEnum):
+    """What a cell is in a Step."""
+
+    NOISE = 0  # nothing to read yet: a mask, or a guess below DRAFT_FROM
+    DRAFT = 1  # a guess that may still change
+    COMMITTED = 2  # the sampler has decided, or the guess has passed COMMITTED_FROM
+    FIXED = 3  # given by the visitor; never changes
+
+
+DRAFT_FROM, COMMITTED_FROM = 0.1, 0.95  # probabilities; continuous rows never commit a cell before the end
+
+
+@dataclass(frozen=True)
+class Step:
+    """One function evaluation over a batch of rows. All tensors are on the CPU.
+
+    tokens [B, L] the row as it stands (an id past the vocabulary is a mask); state [B, L] of State;
+    probability [B, L] of the shown token and entropy [B, L] in nats, under the denoiser at temperature 1;
+    candidates and candidate_probability [B, L, 5]; estimate [B, L, De] the denoiser's x_hat, or None where
+    the family has no embeddings; level: the noise level u this step started from, 1 noise to 0 text;
+    evaluations: forward passes so far (guidance costs two a step); seconds: compute time so far.
+    """
+
+    index: int
+    total: int
+    level: float
+    tokens: Tensor
+    state: Tensor
+    probability: Tensor
+    entropy: Tensor
+    candidates: Tensor
+    candidate_probability: Tensor
+    estimate: Tensor | None = None
+    evaluations: int = 0
+    seconds: float = 0.0
+
+    def timed(self, seconds: float) -> "Step":
+        return replace(self, seconds=seconds)
+
+
+def observe(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits [..., V] -> entropy [...] in nats, the best CANDIDATES ids and their probabilities [..., 5]."""
+    total = logits.logsumexp(-1, keepdim=True)
+    best = logits.topk(CANDIDATES, dim=-1)
+    log_p = logits - total
+    entropy = -torch.linalg.vecdot(log_p.exp(), log_p)
+    return entropy.clamp(min=0), best.indices, (best.values - total).exp()
+
+
+def normal(shape: tuple[int, ...], rngs: list[torch.Generator], device) -> Tensor:
+    """Standard normal noise [B, *shape], each row from its own generator, so that a row never depends on its batch."""
+    return torch.stack([torch.randn(shape, generator=rng) for rng in rngs]).to(device)
+
+
+def uniform(length: int, rngs: list[torch.Generator]) -> Tensor:
+    """Uniform noise in [0, 1), float64 [B, L], each row from its own generator."""
+    return torch.stack([torch.rand(length, generator=rng, dtype=torch.float64) for rng in rngs])
+
+
+def guided(conditional: Tensor, unconditional: Tensor, guidance: float) -> Tensor:
+    """Classifier-free guidance (arXiv 2207.12598): away from what the model would say without the given cells."""
+    return conditional + guidance * (conditional - unconditional)
