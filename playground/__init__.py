@@ -1,8 +1,8 @@
 """Diffusion LM Playground: text diffusion models whose runs can be watched, edited and measured.
 
-    import playground
-    trace = playground.generate(prompt="Once upon a time", steps=32, seed=7)
-    print(trace.text)
+import playground
+trace = playground.generate(prompt="Once upon a time", steps=32, seed=7)
+print(trace.text)
 """
 
 from collections.abc import Iterator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from playground.recipe import Recipe, RecipeError
+from playground.recipe import Recipe, RecipeError, parse_pins
 from playground.text import BOS, PAD, Tokenizer
 
 
@@ -78,3 +78,17 @@ def _encode(field: str, text: str, tokenizer: Tokenizer) -> list[int]:
         return tokenizer.encode(text)
     except ValueError as error:
         raise RecipeError(field, f"{error}.") from None
+
+
+def pin_for(cell: int, token: int, tokenizer: Tokenizer) -> str:
+    """The pinned word that puts exactly `token` at `cell`: the inverse of `pinned_tokens`."""
+    piece = tokenizer.pieces([token])[0]
+    text = piece if isinstance(piece, str) else ""
+    word = text.removeprefix(" ")
+    for pin in (word, json.dumps(text, ensure_ascii=False)):
+        try:
+            if text and parse_pins(f"{cell}:{pin}") == {cell: pin} and pinned_tokens(cell, pin, tokenizer) == [token]:
+                return pin
+        except RecipeError:
+            continue
+    raise RecipeError("pins", f"the candidate at cell {cell} is not a word that can be typed, so it cannot be pinned.")

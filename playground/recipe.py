@@ -27,7 +27,7 @@ class RecipeError(ValueError):
 
 
 def knob(default, label: str, help: str, low=None, high=None, choices=None):
-    """A Recipe field. `low`, `high`: allowed range of a number; `choices`: a function of the recipe -> allowed names."""
+    """A Recipe field. `low`, `high`: range of a number; `choices`: a function of the recipe -> names."""
     metadata = {"label": label, "help": help, "low": low, "high": high, "choices": choices}
     if isinstance(default, dict):
         return field(default_factory=dict, metadata=metadata)
@@ -53,7 +53,9 @@ class Recipe:
     guidance: float = knob(0.0, "Guidance", "Push towards what the given cells ask for; doubles the work.", 0.0, 5.0)
     churn: float = knob(1.0, "Churn", "Share of fresh noise at each step of sde; 0 is the ODE.", 0.0, 1.0)
     self_conditioning: bool = knob(True, "Self-conditioning", "Show the denoiser its own last estimate.")
-    schedule: str = knob("learned", "Noise schedule", "How the noise falls over the steps.", choices=lambda r: SCHEDULES)
+    schedule: str = knob(
+        "learned", "Noise schedule", "How the noise falls over the steps.", choices=lambda r: SCHEDULES
+    )
     rounding: str = knob(
         "contextual", "Rounding", "How latents become tokens: by the denoiser, or by the nearest embedding alone.",
         choices=lambda r: ("contextual", "nearest"),
@@ -179,7 +181,11 @@ def _typed(f, value):
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
-        number = int(value) if whole and isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,19}\s*", value) else float(value)
+        number = (
+            int(value)
+            if whole and isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,19}\s*", value)
+            else float(value)
+        )
         if not math.isfinite(number) or (whole and number != int(number)):
             raise ValueError
     except (ValueError, OverflowError):
@@ -201,7 +207,9 @@ def _typed_pins(value) -> dict[int, str]:
     text = ", ".join(f"{cell}:{word}" for cell, word in value.items())
     pins = parse_pins(text)
     if pins != {int(cell) if str(cell).isdecimal() else cell: word for cell, word in value.items()}:
-        raise RecipeError("pins", f"cannot read {_shown(value)}; a word with a comma or a quote needs quotes around it.")
+        raise RecipeError(
+            "pins", f"cannot read {_shown(value)}; a word with a comma or a quote needs quotes around it."
+        )
     return pins
 
 

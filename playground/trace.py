@@ -118,9 +118,7 @@ class Trace:
         return _dumps(message)
 
     def to_json(self) -> str:
-        return _dumps(
-            {"format": FORMAT, "version": VERSION, "head": self.head, "frames": self.frames, "end": self.end}
-        )
+        return _dumps({"format": FORMAT, "version": VERSION, "head": self.head, "frames": self.frames, "end": self.end})
 
     def save(self, path: Path | str) -> None:
         Path(path).write_text(self.to_json(), encoding="utf-8")

@@ -14,8 +14,8 @@ from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, State, Step, gu
 
 
 def sde(
-    denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule, temperature: float = 0.8,
-    guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True, rounding: str = "contextual",
+    denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
+    temperature: float = 0.8, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True, rounding: str = "contextual",
 ) -> Iterator[Step]:  # fmt: skip
     """Ancestral sampling with churn (VDM, arXiv 2107.00630; DDIM's eta, arXiv 2010.02502).
 
@@ -64,7 +64,9 @@ def expected_embedding(logits: Tensor, table: Tensor, temperature: float) -> Ten
     return torch.softmax(logits / temperature, dim=-1) @ table
 
 
-def denoise_step(z: Tensor, estimate: Tensor, schedule, u: float, v: float, churn: float, noise: Tensor | None) -> Tensor:
+def denoise_step(
+    z: Tensor, estimate: Tensor, schedule, u: float, v: float, churn: float, noise: Tensor | None
+) -> Tensor:
     """From noise level u to v < u. With churn 1, a draw from q(z_v | z_u, x_hat), whose variance is
     sigma_v^2 (1 - exp(g_v - g_u)); that share of the noise is drawn anew, the rest keeps its direction."""
     alpha, sigma, alpha_next, sigma_next = schedule.alpha(u), schedule.sigma(u), schedule.alpha(v), schedule.sigma(v)

@@ -96,7 +96,8 @@ def threshold(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator],
 
 
 def unmask_probability(masked: float, masked_next: float, sigma: float = 0.0) -> float:
-    """q(z_s is a token | z_t is masked) = (alpha_s - (1 - sigma) alpha_t) / (1 - alpha_t), alpha = 1 - mask rate (ReMDM)."""
+    """q(z_s is a token | z_t is masked) = (alpha_s - (1 - sigma) alpha_t) / (1 - alpha_t) (ReMDM),
+    alpha = 1 - mask rate."""
     return 1.0 if masked_next == 0 else ((1 - masked_next) - (1 - sigma) * (1 - masked)) / masked
 
 
@@ -106,7 +107,8 @@ def remask_limit(masked: float, masked_next: float) -> float:
 
 
 def draw(logits: Tensor, temperature: float, luck: Tensor) -> Tensor:
-    """A token for each row of logits [n, V] from softmax(logits / T), by inverse CDF at luck [n] in [0, 1); T 0: argmax."""
+    """A token for each row of logits [n, V] from softmax(logits / T), by inverse CDF at luck [n] in [0, 1); argmax
+    at T = 0."""
     if temperature == 0:
         return logits.argmax(-1).cpu()
     cdf = torch.softmax(logits.to("cpu", torch.float64) / temperature, dim=-1).cumsum(-1)

@@ -1,0 +1,173 @@
+"use strict";
+
+const STATE_CLASSES = {
+  n: "dlm-noise",
+  d: "dlm-draft",
+  c: "dlm-done",
+  f: "dlm-given",
+  p: "dlm-given dlm-pinned",
+};
+const SPECIAL_CLASSES = ["dlm-pad", "dlm-start", "dlm-end", "dlm-mask", "dlm-bytes"];
+const FOG_LEVELS = 5;
+const HEAT_LEVELS = 7;
+
+/** The paragraphs of tokens: one per sample, one span per cell, both reused from run to run. */
+function createTextView(context) {
+  const element = make("div", "dlm-text");
+  const rows = [];
+  let drawnRun = null;
+
+  function draw(frame, previous) {
+    matchRows(frame.rows.length);
+    const fresh = context.store.run !== drawnRun;
+    drawnRun = context.store.run;
+    frame.rows.forEach((row, index) => {
+      if (fresh) rows[index].settleHeight();
+      rows[index].draw(row, previous && previous.rows[index], frame);
+    });
+  }
+
+  function matchRows(count) {
+    while (rows.length < count) {
+      rows.push(createRowView(context, rows.length));
+      element.append(rows[rows.length - 1].element);
+    }
+    while (rows.length > count) rows.pop().destroy();
+    element.classList.toggle("dlm-many", count > 1);
+  }
+
+  return {
+    element,
+    draw,
+    cell: (row, position) => (rows[row] ? rows[row].cell(position) : null),
+    destroy: () => rows.forEach((row) => row.destroy()),
+  };
+}
+
+function createRowView(context, rowIndex) {
+  const element = make("section", "dlm-row");
+  const title = make("button", "dlm-row-title", element);
+  title.type = "button";
+  title.addEventListener("click", () => context.select(rowIndex, null));
+  const line = make("p", "dlm-line", element);
+  line.setAttribute("role", "listbox");
+  const cells = [];
+  const height = keepHeight(line);
+
+  function draw(row, before, frame) {
+    matchCells(row.p.length);
+    drawTitle(frame.rows.length);
+    const end = textLength(row);
+    const caret = context.store.family() === "autoregressive" ? row.st.search(/[nd]/) : -1;
+    row.p.forEach((piece, position) => {
+      const changed = before && position < before.p.length && !sameToken(before, row, position);
+      let look = cellLook(row, position, context.store.maxEntropy(), frame.s);
+      if (changed && !isGiven(row, position)) look += " dlm-changed";
+      if (position > end) look += " dlm-after";
+      if (position === caret) look += " dlm-caret";
+      drawCell(cells[position], typeof piece === "string" ? piece : "", look);
+    });
+    markSelected();
+  }
+
+  function drawTitle(rowCount) {
+    const { labels, store, view } = context;
+    const seed = store.seed(rowIndex);
+    const name = fillLabel(labels.sample, { n: rowIndex + 1 });
+    const text = seed === null ? name : name + " · " + fillLabel(labels.seed, { seed });
+    setText(title, text);
+    setHidden(title, rowCount < 2);
+    title.setAttribute("aria-pressed", String(view.row === rowIndex));
+    line.setAttribute("aria-label", text);
+  }
+
+  function matchCells(count) {
+    while (cells.length < count) cells.push(makeCell(line, rowIndex, cells.length));
+    while (cells.length > count) cells.pop().node.remove();
+  }
+
+  function markSelected() {
+    const { view } = context;
+    const chosen = view.row === rowIndex ? view.cell : null;
+    const stop = chosen === null ? 0 : chosen;
+    cells.forEach((cell, position) => {
+      const selected = position === chosen;
+      if (cell.selected !== selected) {
+        cell.selected = selected;
+        cell.node.setAttribute("aria-selected", String(selected));
+      }
+      const tabIndex = position === stop ? 0 : -1;
+      if (cell.node.tabIndex !== tabIndex) cell.node.tabIndex = tabIndex;
+    });
+  }
+
+  return {
+    element,
+    draw,
+    settleHeight: height.reset,
+    cell: (position) => (cells[position] ? cells[position].node : null),
+    destroy() {
+      height.stop();
+      element.remove();
+    },
+  };
+}
+
+function makeCell(line, row, position) {
+  const node = make("span", "dlm-cell", line);
+  node.setAttribute("role", "option");
+  node.tabIndex = -1;
+  node.dataset.row = row;
+  node.dataset.position = position;
+  return { node, text: "", look: "", selected: null };
+}
+
+function drawCell(cell, text, look) {
+  if (cell.text !== text) {
+    cell.text = text;
+    cell.node.textContent = text;
+  }
+  if (cell.look !== look) {
+    cell.look = look;
+    cell.node.className = look;
+  }
+}
+
+function cellLook(row, position, maxEntropy, step) {
+  const piece = row.p[position];
+  const state = row.st[position];
+  let look = "dlm-cell " + (STATE_CLASSES[state] || "dlm-draft");
+  if (typeof piece === "number") look += " " + (SPECIAL_CLASSES[piece] || "dlm-bytes");
+  else if (/^[\r\n]+$/.test(piece)) look += " dlm-newline";
+  if (isGiven(row, position)) return look;
+  if (row.c) look += " dlm-heat" + Math.round((row.c[position] / 100) * HEAT_LEVELS);
+  if (state === "c") return look;
+  return look + fogLook(uncertainty(row, position, maxEntropy), position, step);
+}
+
+// A few classes instead of a blur radius per cell: the browser can then reuse styles.
+function fogLook(share, position, step) {
+  const level = Math.round(Math.pow(share, 0.7) * FOG_LEVELS);
+  return level ? " dlm-fog" + level + " dlm-drift" + ((position * 3 + step) % 4) : "";
+}
+
+/** Drafts change length from step to step; a paragraph that only grows does not make the page jump. */
+function keepHeight(line) {
+  let width = 0;
+  let tallest = 0;
+  const reset = () => {
+    tallest = 0;
+    line.style.minHeight = "";
+  };
+  const observer = new ResizeObserver(() => {
+    if (line.clientWidth !== width) {
+      width = line.clientWidth;
+      reset();
+    }
+    if (line.offsetHeight <= tallest) return;
+    tallest = line.offsetHeight;
+    line.style.minHeight = tallest + "px";
+  });
+  observer.observe(line);
+  return { reset, stop: () => observer.disconnect() };
+}

@@ -1,0 +1,101 @@
+"use strict";
+
+// Plain functions that turn a trace into the text of a file.
+
+const CSV_COLUMNS = "step,row,position,token_id,token,state,confidence,entropy";
+const CSV_STATES = { n: "noise", d: "draft", c: "committed", f: "fixed", p: "pinned" };
+const CSV_SPECIALS = ["[padding]", "[start]", "[end]", "[mask]", "[bytes]"];
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; " +
+  "base-uri 'none'; form-action 'none'";
+
+function traceCsv(trace) {
+  const lines = [CSV_COLUMNS];
+  for (const frame of trace.frames) {
+    frame.rows.forEach((row, rowIndex) => {
+      row.p.forEach((piece, position) => {
+        lines.push(csvLine(frame, row, rowIndex, piece, position));
+      });
+    });
+  }
+  return lines.join("\r\n") + "\r\n";
+}
+
+// Every text is quoted, so that commas, quotes and line breaks of a token stay inside its field.
+function csvLine(frame, row, rowIndex, piece, position) {
+  const token = typeof piece === "string" ? piece : CSV_SPECIALS[piece];
+  const confidence = row.c ? row.c[position] : "";
+  const entropy = row.h ? (row.h[position] / 100).toFixed(2) : "";
+  const state = CSV_STATES[row.st[position]] || "";
+  return [frame.s, rowIndex, position, row.id[position], quoteCsv(token), quoteCsv(state), confidence, entropy].join(",");
+}
+
+function quoteCsv(text) {
+  return '"' + String(text).replace(/"/g, '""') + '"';
+}
+
+// Inside a script element only these can end or confuse it; as JSON escapes they mean the same.
+function scriptJson(value) {
+  return JSON.stringify(value)
+    .replace(/</g, "\\u003c")
+    .replace(/\u2028/g, "\\u2028")
+    .replace(/\u2029/g, "\\u2029");
+}
+
+function escapeHtml(text) {
+  const names = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  return text.replace(/[&<>"]/g, (character) => names[character]);
+}
+
+/** One HTML file that plays the trace with this same player and never touches the network. */
+function standalonePage(trace, source, labels, language) {
+  const script = source.js.replace(/<(?=\/script)/gi, "\\x3c").replace(/<(?=!--)/g, "\\x3c");
+  const style = source.css.replace(/<(?=\/style)/gi, "\\3c ");
+  const close = "</" + "script>";
+  return [
+    "<!doctype html>",
+    '<html lang="' + escapeHtml(language || "en") + '">',
+    "<head>",
+    '<meta charset="utf-8">',
+    '<meta http-equiv="Content-Security-Policy" content="' + PAGE_POLICY + '">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    "<title>" + escapeHtml(labels.page_title) + "</title>",
+    '<style id="dlm-player-style">' + style + "</style>",
+    "</head>",
+    '<body class="dlm-page">',
+    '<main id="dlm-root"></main>',
+    '<script type="application/json" id="dlm-data">' + scriptJson({ trace, labels }) + close,
+    '<script id="dlm-player-source">' + script + close,
+    "<script>startStandalonePage(document)" + close,
+    "</body>",
+    "</html>",
+    "",
+  ].join("\n");
+}
+
+/** Entry point of a standalone page; it passes on its own source, so the page can export itself again. */
+function startStandalonePage(page) {
+  const { trace, labels } = JSON.parse(page.getElementById("dlm-data").textContent);
+  const source = {
+    js: page.getElementById("dlm-player-source").textContent,
+    css: page.getElementById("dlm-player-style").textContent,
+  };
+  const player = createPlayer(page.getElementById("dlm-root"), { css: source.css, source, labels, theme: "auto", autoplay: true });
+  player.load(trace);
+  window.dlmPlayer = player;
+}
+
+function saveFile(name, type, content) {
+  const blob = content instanceof Blob ? content : new Blob([content], { type });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+function fileStem(head) {
+  const model = (head && head.model && head.model.name) || "run";
+  const seed = head && head.rows && head.rows[0] ? "-seed" + head.rows[0].seed : "";
+  return (model + seed).replace(/[^\w.-]+/g, "-");
+}

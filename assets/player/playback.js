@@ -1,0 +1,100 @@
+"use strict";
+
+const SPEEDS = [0.25, 0.5, 1, 2, 4];
+const SHORTEST_FRAME = 60;
+const SHORTEST_LIVE_FRAME = 32;
+
+/** Replays a run at its recorded pace, but never faster than eyes can follow at speed 1. */
+function createPlayback(context) {
+  let timer = 0;
+
+  function play() {
+    const { view, store } = context;
+    if (!store.frames.length) return;
+    if (view.index >= store.frames.length - 1) view.index = 0;
+    view.playing = true;
+    view.follow = false;
+    schedule();
+    context.redraw();
+  }
+
+  /** Go on to the newest step, each one shown: a run faster than eyes can follow is drawn a little behind it. */
+  function chase() {
+    const { view, store } = context;
+    const last = store.frames.length - 1;
+    if (!view.follow || view.playing || view.index >= last || timer) return;
+    if (!context.options.live || document.hidden || prefersStill()) {
+      view.index = last;
+    } else {
+      view.index++;
+      timer = setTimeout(() => {
+        timer = 0;
+        chase();
+      }, SHORTEST_LIVE_FRAME / view.speed);
+    }
+    context.redraw();
+  }
+
+  function halt() {
+    clearTimeout(timer);
+    timer = 0;
+  }
+
+  function pause() {
+    halt();
+    context.view.playing = false;
+    context.redraw();
+  }
+
+  function schedule() {
+    halt();
+    const { view, store } = context;
+    timer = setTimeout(advance, frameDelay(store.frames, view.index) / view.speed);
+  }
+
+  function advance() {
+    timer = 0;
+    const { view, store } = context;
+    const last = store.frames.length - 1;
+    view.index = Math.min(view.index + 1, last);
+    if (view.index < last) {
+      schedule();
+    } else {
+      view.playing = false;
+      view.follow = true;
+    }
+    context.redraw();
+  }
+
+  return {
+    play,
+    pause,
+    toggle: () => (context.view.playing ? pause() : play()),
+    chase,
+    stop: halt,
+  };
+}
+
+function prefersStill() {
+  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+function recordedDelay(frames, index) {
+  const next = frames[index + 1];
+  const milliseconds = next ? 1000 * (next.t - frames[index].t) : 0;
+  return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : 0;
+}
+
+function frameDelay(frames, index) {
+  return Math.max(SHORTEST_FRAME, recordedDelay(frames, index));
+}
+
+function isSlowed(frames) {
+  let recorded = 0;
+  let shown = 0;
+  for (let index = 0; index + 1 < frames.length; index++) {
+    recorded += recordedDelay(frames, index);
+    shown += frameDelay(frames, index);
+  }
+  return shown > recorded * 1.1;
+}

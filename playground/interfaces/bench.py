@@ -1,0 +1,173 @@
+"""`python -m playground bench`: what this machine does, as ratios within one run where a ratio says more."""
+
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import torch
+
+from playground.denoisers import zoo
+from playground.engine import Run, record
+from playground.recipe import Recipe
+
+ROUNDS, STEPS, LENGTH = 9, 32, 64
+COLD_START = (
+    "from playground.denoisers import zoo\nfrom playground.ui.page import build\n"
+    "[zoo.load(name) for name in zoo.catalogue()]\nbuild()"
+)
+
+
+def measure(browser: bool = False) -> dict:
+    """All figures, with the facts of the machine. Times in milliseconds unless the name says otherwise."""
+    found = {"machine": machine(), "cold_start_seconds": cold_start(), "models": {}}
+    for name in zoo.catalogue():
+        found["models"][name] = engine(name) | first_frame(name)
+    if browser:
+        found["browser"] = streaming()
+    found["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return found
+
+
+def machine() -> dict:
+    return {
+        "processor": platform.processor() or platform.machine(), "threads": torch.get_num_threads(),
+        "python": platform.python_version(), "torch": torch.__version__, "device": zoo.best_device(),
+        "dtype": zoo.best_dtype(zoo.best_device()),
+    }  # fmt: skip
+
+
+def cold_start() -> float:
+    """Seconds for a fresh process to import, load every model and build the page."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", COLD_START], check=True, capture_output=True)
+    return round(time.perf_counter() - started, 2)
+
+
+def engine(name: str) -> dict:
+    """A run of the default recipe against as many bare forward passes, taking turns; medians over ROUNDS."""
+    recipe = Recipe.parse({"model": name, "steps": STEPS, "length": LENGTH, "seed": 1})
+    if zoo.load(name).family == "masked":  # one that uses every step, whatever the draws
+        recipe = Recipe.parse(recipe.to_dict() | {"sampler": "random", "schedule": "linear"})
+    forward = _forward(zoo.load(name).denoiser)
+    pairs = [(_seconds(lambda: _exhaust(Run(recipe).steps())), _seconds(lambda: _bare(forward))) for _ in range(ROUNDS)]
+    pairs = pairs[2:]  # the first two warm up
+    run = statistics.median(r for r, _ in pairs)
+    recorded = _seconds(lambda: _exhaust(trace.message() for trace in record(recipe)))
+    return {
+        "milliseconds_per_step": round(1000 * run / STEPS, 2),
+        "engine_over_bare_forwards": round(statistics.median(r / b for r, b in pairs), 3),
+        "recording_over_engine": round(recorded / run, 3),
+        "cells_per_second": round(LENGTH / run, 1),
+    }
+
+
+def first_frame(name: str) -> dict:
+    """Milliseconds from the click's recipe to the first message, and to the first that shows a step."""
+    started = time.perf_counter()
+    runs = record(Recipe.parse({"model": name, "prompt": "Once upon a time", "seed": 1}))
+    times = []
+    for _ in range(2):
+        next(runs).message()
+        times.append(round(1000 * (time.perf_counter() - started), 1))
+    runs.close()
+    return {"first_message": times[0], "first_step_message": times[1]}
+
+
+def streaming(length: int = 128, steps: int = 128) -> dict:
+    """A live run in headless Chromium: how often the player drew a new step, and what was lost on the way."""
+    from playwright.sync_api import sync_playwright
+
+    from playground.ui.page import build, launch
+
+    page = build()
+    _, url, _ = launch(page, quiet=True, prevent_thread_lock=True)
+    try:
+        with sync_playwright() as p:
+            chromium = p.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+            )
+            tab = chromium.new_page(viewport={"width": 1280, "height": 800})
+            query = Recipe.parse({"length": length, "steps": steps, "seed": 1}).to_query()
+            tab.goto(f"{url}?{query}")
+            counts, drawn = [], []
+            for _ in range(3):
+                tab.wait_for_selector("#run")
+                tab.wait_for_function(_DONE, arg=steps, timeout=120_000)
+                tab.evaluate(_WATCH_DRAWING)
+                tab.click("#run")
+                tab.wait_for_function("window.drawn.at(-1)?.step === 1 || window.drawn.length > 2")
+                tab.wait_for_function(_DONE, arg=steps, timeout=120_000)
+                drawn = tab.evaluate("window.drawn")
+                counts.append(tab.evaluate("document.querySelectorAll('*').length"))
+            frames = tab.evaluate("document.querySelector('.dlm-host').player.trace().frames.map((frame) => frame.s)")
+            chromium.close()
+    finally:
+        page.close()
+    gaps = sorted(b["at"] - a["at"] for a, b in pairwise(drawn))
+    return {
+        "frames_received": len(frames), "frames_lost": steps + 1 - len(frames), "frames_drawn": len(drawn),
+        "frames_per_second": round(1000 * (len(drawn) - 1) / (drawn[-1]["at"] - drawn[0]["at"]), 1),
+        "gap_p99": round(gaps[int(0.99 * len(gaps))], 1), "dom_nodes_after_each_run": counts,
+    }  # fmt: skip
+
+
+def table(found: dict, indent: str = "") -> str:
+    """The figures, a line each."""
+    lines = []
+    for key, value in found.items():
+        if isinstance(value, dict):
+            lines += [f"{indent}{key}", table(value, indent + "  ")]
+        else:
+            lines.append(f"{indent}{key:<{34 - len(indent)}} {value}")
+    return "\n".join(lines)
+
+
+_DONE = """(steps) => {
+  const player = document.querySelector('.dlm-host')?.player;
+  return player && player.trace().end && player.trace().frames.at(-1).n === steps && player.step() === steps;
+}"""
+_WATCH_DRAWING = """() => {
+  window.drawn = [];
+  const player = document.querySelector('.dlm-host').player;
+  const look = () => {
+    const step = player.step();
+    if (!window.drawn.length ? !player.trace().end : window.drawn.at(-1).step !== step)
+      window.drawn.push({step, at: performance.now()});
+    if (!window.drawn.length || !player.trace().end || window.drawn.at(-1).step !== player.trace().frames.at(-1).s)
+      requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
+
+
+def _forward(denoiser):
+    """One forward pass of the denoiser alone, on a row of LENGTH cells."""
+    device = denoiser.tokens.device
+    if denoiser.family == "masked":
+        ids = torch.full((1, LENGTH), denoiser.mask_id, device=device)
+        return lambda: denoiser(ids)
+    z = torch.randn(1, LENGTH, denoiser.embedding_width, device=device)
+    g, given, table_ = torch.full((1,), 5.0, device=device), torch.zeros(1, LENGTH, dtype=torch.bool), denoiser.table()
+    return lambda: denoiser(z, g, z, given.to(device), table=table_)
+
+
+@torch.inference_mode()
+def _bare(forward) -> None:
+    for _ in range(STEPS):
+        forward()
+
+
+def _exhaust(iterator) -> None:
+    for _ in iterator:
+        pass
+
+
+def _seconds(function) -> float:
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started

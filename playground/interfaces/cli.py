@@ -1,0 +1,98 @@
+"""The command line: text to stdout, progress to stderr, `--json` for machines; status 2 on a wrong field."""
+
+import argparse
+import json
+import sys
+from dataclasses import fields
+
+from playground import __version__
+from playground.denoisers import zoo
+from playground.engine import RunError, record
+from playground.interfaces import bench, facts
+from playground.recipe import Recipe, RecipeError
+
+REFUSED, FAILED = 2, 1
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.command(options) or 0
+    except (RecipeError, zoo.ModelError) as error:
+        print(f"playground: {error}", file=sys.stderr)
+        return REFUSED
+    except (RunError, OSError) as error:
+        print(f"playground: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("playground: stopped.", file=sys.stderr)
+        return 130
+
+
+def generate(options) -> None:
+    """Run one recipe."""
+    values = {f.name: getattr(options, f.name) for f in fields(Recipe) if getattr(options, f.name) is not None}
+    for trace in record(Recipe.parse(values)):
+        if sys.stderr.isatty() and trace.end is None:
+            frame = trace.frames[-1]
+            print(f"\rstep {frame['s']} of {frame['n']}", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    if options.trace:
+        trace.save(options.trace)
+    if trace.end["status"] == "error":
+        raise RunError(trace.end["message"])
+    if options.json:
+        print(json.dumps(facts.summary(trace), ensure_ascii=False))
+        return
+    print("\n\n".join(trace.texts))
+    note = f"{trace.head['note']} " if trace.head["note"] else ""
+    print(
+        f"{note}seed {trace.recipe.seed}, {trace.frames[-1]['e']} evaluations, {trace.seconds:.2f} s, "
+        f"{trace.tokens_per_second:.0f} tokens/s",
+        file=sys.stderr,
+    )
+
+
+def models(options) -> None:
+    """List the models."""
+    found = facts.models()
+    if options.json:
+        print(json.dumps(found))
+        return
+    for model in found:
+        print(f"{model['name']:<24} {model['family']:<12} {model['parameters'] / 1e6:5.1f} M  {model['dtype']}")
+    if not found:
+        print(f"No models in {zoo.models_folder()}.", file=sys.stderr)
+
+
+def run_bench(options) -> None:
+    """Measure this machine."""
+    found = bench.measure(browser=options.browser)
+    print(json.dumps(found) if options.json else bench.table(found))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m playground", description="Text diffusion models, step by step.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=command.__doc__, description=command.__doc__)
+        sub.set_defaults(command=command)
+        return sub
+
+    sub = add("generate", generate)
+    for f in fields(Recipe):
+        low, high = f.metadata["low"], f.metadata["high"]
+        allowed = f" ({low} to {high})" if low is not None else ""
+        sub.add_argument(f"--{f.name.replace('_', '-')}", help=f.metadata["help"].replace("%", "%%") + allowed)
+    sub.add_argument("--trace", metavar="FILE", help="Also write the whole run as a trace file (JSON).")
+    sub.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")
+    sub = add("models", models)
+    sub.add_argument("--json", action="store_true", help="Print JSON.")
+    sub = add("bench", run_bench)
+    sub.add_argument("--json", action="store_true", help="Print JSON.")
+    sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")
+    return parser

@@ -1,0 +1,26 @@
+"""What the interfaces say of a run and of the models, in one form for all of them."""
+
+from playground.denoisers import zoo
+from playground.trace import Trace
+
+
+def summary(trace: Trace) -> dict:
+    """A finished run for machines."""
+    return {
+        "text": trace.text,
+        "texts": trace.texts,
+        "seed": trace.recipe.seed,
+        "seeds": trace.recipe.seeds,
+        "steps": len(trace.frames) - 1,
+        "evaluations": trace.frames[-1]["e"],
+        "seconds": round(trace.seconds, 4),
+        "tokens_per_second": round(trace.tokens_per_second, 1),
+        "note": trace.head["note"],
+        "recipe": trace.head["recipe"],
+    }
+
+
+def models() -> list[dict]:
+    """Every model here: name, family, parameters, and the precision it runs in."""
+    loaded = (zoo.load(name) for name in zoo.catalogue())
+    return [{"name": m.name, "family": m.family, "parameters": m.parameters, "dtype": m.dtype} for m in loaded]

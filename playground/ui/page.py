@@ -1,0 +1,35 @@
+"""The page: its tabs and how it is launched."""
+
+import os
+
+import gradio as gr
+
+from playground.interfaces import api
+from playground.ui import watch
+from playground.ui.theme import CSS, theme
+
+TITLE = """# Diffusion LM Playground
+Watch a small language model write a whole text at once, step by step, out of noise. It runs live, here, on a CPU."""
+QUEUE = 12  # visitors who may wait; the next one is told that the page is busy
+
+
+def build() -> gr.Blocks:
+    """All tabs. Nothing a visitor does is kept on the server; the knobs are kept in the browser."""
+    with gr.Blocks(
+        title="Diffusion LM Playground", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)
+    ) as page:
+        saved = gr.BrowserState(None, storage_key="diffusion-lm-playground", secret="settings-are-not-secret")
+        gr.Markdown(TITLE, elem_id="title")
+        with gr.Tab("Watch"):
+            watch.build(saved, page)
+        api.publish()
+    return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=True)
+
+
+def launch(page: gr.Blocks, port: int | None = None, **options):
+    """Serve the page, on 127.0.0.1 unless GRADIO_SERVER_NAME says otherwise (hosts set it)."""
+    return page.launch(
+        server_name=os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), server_port=port, theme=theme(), css=CSS,
+        ssr_mode=False, run_history=False, show_error=False, max_file_size="1mb", enable_monitoring=False,
+        footer_links=["api", "settings"], **options,
+    )  # fmt: skip

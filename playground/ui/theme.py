@@ -1,0 +1,50 @@
+"""Look of the page: Gradio's base theme with system fonts and one accent, and the CSS of the layout."""
+
+import gradio as gr
+
+ACCENT = gr.themes.Color(
+    c50="#fdf5ec", c100="#fae5cd", c200="#f4c99b", c300="#f0ae68", c400="#f4a259", c500="#c2701c", c600="#a8480a",
+    c700="#8c3c09", c800="#6d2f08", c900="#4d2206", c950="#331604", name="amber-ink",
+)  # fmt: skip
+
+SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "sans-serif"]
+
+CSS = """
+.gradio-container main { max-width: 1360px !important; margin-inline: auto; padding-block: 8px !important; }
+#title h1 { font: 600 1.35rem/1.2 Georgia, 'Iowan Old Style', serif; margin: 4px 0 0; }
+#title p { color: var(--body-text-color-subdued); margin: 2px 0 0; }
+#stage { padding-inline-end: 12px; }
+#stage .dlm-host { min-height: 320px; }
+#run-row button { min-height: 44px; }
+#seed-row { align-items: end; }
+#seed-row button { min-width: 44px; min-height: 44px; padding-inline: 8px; }
+#knob-prompt textarea { font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif; }
+.desk { gap: 10px; }
+.desk .form { background: none; border: 0; gap: 8px; }
+.desk .gallery-item, .desk .examples button { font-size: .85rem; padding: 4px 8px; }
+@media (max-width: 768px) {
+  .gradio-container { padding: 8px !important; }
+  #stage { padding-inline-end: 0; }
+  #run-row { position: fixed; inset: auto 0 0 0; z-index: 20; padding: 8px; background: var(--body-background-fill);
+    border-top: 1px solid var(--border-color-primary); }
+  .gradio-container { padding-bottom: 72px !important; }
+}
+"""
+
+
+def theme() -> gr.themes.Base:
+    return gr.themes.Base(
+        primary_hue=ACCENT, neutral_hue="slate", font=SANS, font_mono=["ui-monospace", "monospace"], radius_size="sm"
+    ).set(
+        button_primary_background_fill="*primary_600",
+        button_primary_background_fill_hover="*primary_700",
+        button_primary_background_fill_dark="*primary_600",
+        button_primary_text_color="white",
+        body_background_fill_dark="#0b0f19",
+        block_border_width="0px",
+        block_background_fill="transparent",
+        block_background_fill_dark="transparent",
+        block_shadow="none",
+        block_padding="4px 0",
+        block_info_text_size="*text_xs",
+    )
