@@ -15,7 +15,8 @@ from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, State, Step, gu
 
 def sde(
     denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-    temperature: float = 0.8, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True, rounding: str = "contextual",
+    temperature: float = 0.8, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True,
+    rounding: str = "contextual",
 ) -> Iterator[Step]:  # fmt: skip
     """Ancestral sampling with churn (VDM, arXiv 2107.00630; DDIM's eta, arXiv 2010.02502).
 

@@ -10,7 +10,7 @@ ACCENT = gr.themes.Color(
 SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "sans-serif"]
 
 CSS = """
-.gradio-container main { max-width: 1360px !important; margin-inline: auto; padding-block: 8px !important; }
+.gradio-container main { width: 100%; max-width: 1360px !important; margin-inline: auto; padding-block: 8px !important; }
 #title h1 { font: 600 1.35rem/1.2 Georgia, 'Iowan Old Style', serif; margin: 4px 0 0; }
 #title p { color: var(--body-text-color-subdued); margin: 2px 0 0; }
 #stage { padding-inline-end: 12px; }
@@ -21,7 +21,9 @@ CSS = """
 #knob-prompt textarea { font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif; }
 .desk { gap: 10px; }
 .desk .form { background: none; border: 0; gap: 8px; }
-.desk .gallery-item, .desk .examples button { font-size: .85rem; padding: 4px 8px; }
+.desk .gallery { gap: 6px; }
+.desk .gallery-item { font-size: .82rem; padding: 2px 8px; }
+.desk .gallery-item div { padding: 0 !important; }
 @media (max-width: 768px) {
   .gradio-container { padding: 8px !important; }
   #stage { padding-inline-end: 0; }

@@ -59,15 +59,15 @@ def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
             canvas = TokenCanvas(EXAMPLE.read_text(encoding="utf-8"), elem_id="watch-canvas")
             with gr.Accordion("The run in numbers", open=False):
                 figure = gr.Plot(show_label=False, elem_id="watch-figure")
-        with gr.Column(scale=3, min_width=300, elem_classes="desk"):
+        with gr.Column(scale=3, min_width=330, elem_classes="desk"):
             boxes["prompt"] = knobs.component("prompt", OPENING, lines=2, max_lines=6)
             with gr.Row(elem_id="run-row"):
                 run = gr.Button("Run", variant="primary", elem_id="run", min_width=100, scale=2)
                 stop = gr.Button("Stop", elem_id="stop", min_width=80)
             gr.Examples([[text] for text in STARTERS], boxes["prompt"], label="Try", example_labels=STARTER_LABELS)
             with gr.Row():
-                for name in ("model", "sampler"):
-                    boxes[name] = knobs.component(name, OPENING, info=None, min_width=120)
+                boxes["model"] = knobs.component("model", OPENING, info=None, min_width=180, scale=3)
+                boxes["sampler"] = knobs.component("sampler", OPENING, info=None, min_width=110, scale=2)
             for name in ("steps", "length", "temperature", "samples"):
                 boxes[name] = knobs.component(name, OPENING, info=None)
             with gr.Row(elem_id="seed-row"):

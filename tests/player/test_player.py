@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from traces import HOSTILE, make_trace, messages
 
 ASSETS = Path(__file__).parents[2] / "assets" / "player"
@@ -192,7 +191,13 @@ def test_nodes_do_not_grow_over_runs(page):
 def test_settled_step_on_a_trace_made_by_hand(page):
     ids = [[9, 5, 3, 5], [9, 6, 3, 6], [9, 5, 7, 6], [9, 5, 7, 6]]
     frames = [
-        {"s": s, "n": 3, "u": 0, "t": s, "rows": [{"id": row, "p": [3 if i == 3 else f"w{i}" for i in row], "st": "fddd"}]}
+        {
+            "s": s,
+            "n": 3,
+            "u": 0,
+            "t": s,
+            "rows": [{"id": row, "p": [3 if i == 3 else f"w{i}" for i in row], "st": "fddd"}],
+        }
         for s, row in enumerate(ids)
     ]
     load(page, {"format": "diffusion-lm-playground/trace", "version": 1, "head": None, "frames": frames, "end": None})

@@ -38,7 +38,7 @@ def word_pieces():
 
 def make_trace(family="continuous", rows=1, length=64, steps=32, seed=7, hostile=False, pace=0.009, given=5):
     """A finished run of `length` cells; `hostile` puts difficult pieces in the middle of the text."""
-    target = word_pieces()[: length - 1] + [2]
+    target = [*word_pieces()[: length - 1], 2]
     if hostile:
         target[8 : 8 + len(HOSTILE)] = HOSTILE
     target = (target + [0] * length)[:length]
@@ -51,11 +51,19 @@ def make_trace(family="continuous", rows=1, length=64, steps=32, seed=7, hostile
     frames = []
     for step in range(steps + 1):
         frame_rows = [_row(family, plan, vocabulary, step, steps) for plan in plans]
-        frames.append({"s": step, "n": steps, "u": round(1 - step / steps, 3), "t": round(step * pace, 4), "rows": frame_rows})
+        frames.append(
+            {"s": step, "n": steps, "u": round(1 - step / steps, 3), "t": round(step * pace, 4), "rows": frame_rows}
+        )
     texts = ["".join(piece for piece in row["p"] if isinstance(piece, str)) for row in frames[-1]["rows"]]
     landmarks = [[token, *_spot(token)] for token in range(5, len(vocabulary))] if family == "continuous" else None
     head = {
-        "recipe": {"model": f"stories-{family}", "prompt": "Once upon a time,", "length": length, "steps": steps, "seed": seed},
+        "recipe": {
+            "model": f"stories-{family}",
+            "prompt": "Once upon a time,",
+            "length": length,
+            "steps": steps,
+            "seed": seed,
+        },
         "model": {"name": f"stories-{family}", "family": family, "parameters": 13600000},
         "rows": [{"seed": seed + row} for row in range(rows)],
         "given": given,
@@ -97,7 +105,16 @@ def _plan(family, ids, given, steps, size, rng):
             settle = max(1, min(steps, round(rng.betavariate(3, 2) * steps)))
         drafts = [rng.randrange(5, size) for _ in range(steps + 1)]
         hold = rng.choice([1, 2, 3])
-        cells.append({"token": token, "settle": settle, "given": position < given, "drafts": drafts, "hold": hold, "wobble": rng.random()})
+        cells.append(
+            {
+                "token": token,
+                "settle": settle,
+                "given": position < given,
+                "drafts": drafts,
+                "hold": hold,
+                "wobble": rng.random(),
+            }
+        )
     return cells
 
 
@@ -128,8 +145,26 @@ def _add_cell(row, family, cell, vocabulary, step):
     rest = round(1000 * (1 - sure))
     best = cell["token"] if ratio > 0.5 else draft
     others = cell["drafts"][:4]
-    row["k"].append(0 if settled else [best, 1000 - rest, others[0], rest // 2, others[1], rest // 4, others[2], rest // 8, others[3], rest // 16])
+    row["k"].append(
+        0
+        if settled
+        else [
+            best,
+            1000 - rest,
+            others[0],
+            rest // 2,
+            others[1],
+            rest // 4,
+            others[2],
+            rest // 8,
+            others[3],
+            rest // 16,
+        ]
+    )
     if "xy" in row:
         x, y = _spot(cell["token"])
         sway = (1 - ratio) * 40
-        row["xy"] += [round(x * ratio + sway * math.sin(step + cell["wobble"] * 9)), round(y * ratio + sway * math.cos(step * 1.3))]
+        row["xy"] += [
+            round(x * ratio + sway * math.sin(step + cell["wobble"] * 9)),
+            round(y * ratio + sway * math.cos(step * 1.3)),
+        ]

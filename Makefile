@@ -1,0 +1,22 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test
+
+run: .venv/app
+	$(BIN)/python app.py
+
+test: .venv/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest
+
+.venv/app: requirements.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --requirement requirements.txt
+	touch $@
+
+.venv/test: requirements.txt requirements-test.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --requirement requirements-test.txt
+	touch $@
