@@ -1,0 +1,240 @@
+"""The Watch tab, driven as a visitor would."""
+
+import re
+import time
+
+import pytest
+
+import playground
+from playground import engine
+
+PLAYER = "document.querySelector('#watch-canvas .dlm-host').player"
+HOSTILE = [
+    "${alert(1)}", "{{x}}", "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "`${1}`", "C:\\users",
+    "👩‍👩‍👧 👍🏽 🇫🇷", "你好，世界", "مرحبا", "   ", "e\u0301 <eos> <pad>", "a\\nb \\x",
+]  # fmt: skip
+
+
+def knob(page, name):
+    return page.locator(f"#knob-{name} input[type=number], #knob-{name} textarea").first
+
+
+def set_knob(page, name, value):
+    knob(page, name).fill(str(value))
+    knob(page, name).press("Tab")
+
+
+def state(page):
+    return page.evaluate(f"""() => {{ const t = {PLAYER}.trace(); return {{
+        end: t.end && t.end.status, steps: t.frames.map((f) => f.s), seed: t.head && t.head.recipe.seed,
+        text: {PLAYER}.text(0), step: {PLAYER}.step(), prompt: t.head && t.head.recipe.prompt}}; }}""")
+
+
+def mark(page):
+    """Remember the run on show, to know the next one from it."""
+    page.evaluate(f"() => {{ window.before = {PLAYER}.trace().head; }}")
+
+
+def wait_for_end(page, status="finished"):
+    """Until a run other than the marked one has ended and its last frame is on screen."""
+    page.wait_for_function(
+        f"""(status) => {{ const t = {PLAYER}.trace(); return t.head && t.head !== window.before && t.end &&
+        t.end.status === status && {PLAYER}.step() === t.frames.at(-1).s; }}""",
+        arg=status,
+    )
+    return state(page)
+
+
+def run(page, **knobs):
+    for name, value in knobs.items():
+        set_knob(page, name, value)
+    mark(page)
+    page.click("#run")
+    return wait_for_end(page)
+
+
+def test_the_first_paint_plays_a_recorded_example(page):
+    assert "A recorded example" in page.locator("#watch-canvas").inner_text()
+    page.wait_for_function(f"{PLAYER}.step() > 3")
+    assert page.locator(".dlm-line .dlm-cell").count() == 64
+
+
+def test_a_live_run_shows_every_step_and_the_text_python_gives(page):
+    shown = run(page, seed=7, steps=12)
+    assert shown["steps"] == list(range(13))
+    assert shown["text"] == playground.generate(prompt="Once upon a time", seed=7, steps=12).text
+    meter = page.locator(".dlm-meter").inner_text()
+    assert "seed 7" in meter and "12 evaluations" in meter and "tokens/s" in meter
+
+
+def test_a_drawn_seed_is_shown_and_can_be_kept(page):
+    shown = run(page, steps=6)
+    assert shown["seed"] >= 0
+    page.click("#lock")
+    page.wait_for_function(
+        "(seed) => document.querySelector('#knob-seed input').value === seed", arg=str(shown["seed"])
+    )
+    assert run(page)["text"] == shown["text"]
+    page.click("#dice")
+    page.wait_for_function("document.querySelector('#knob-seed input').value === '-1'")
+
+
+def test_scrubbing_back_shows_the_earlier_row(page):
+    shown = run(page, seed=7, steps=16)
+    page.evaluate(f"{PLAYER}.goTo(2)")
+    page.wait_for_function(f"{PLAYER}.step() === 2")
+    assert page.locator(".dlm-count").inner_text() == "step 2 / 16"
+    assert state(page)["text"] != shown["text"]
+    page.locator(".dlm-go-end").click()
+    assert state(page)["text"] == shown["text"]
+
+
+def test_hovering_a_token_shows_its_candidates(page):
+    run(page, seed=7, steps=8)
+    page.locator(".dlm-line .dlm-cell").nth(20).hover()
+    page.wait_for_selector(".dlm-card:visible")
+    assert page.locator(".dlm-card .dlm-candidate").count() == 5
+    assert "position 20" in page.locator(".dlm-card").inner_text()
+
+
+def test_pinning_a_candidate_runs_again_from_the_same_seed(page):
+    run(page, seed=7, steps=8)
+    page.evaluate(f"{PLAYER}.goTo(3)")
+    page.locator(".dlm-line .dlm-cell").nth(20).click()
+    mark(page)
+    page.locator(".dlm-card .dlm-candidate button, .dlm-card button.dlm-candidate").nth(2).click()
+    shown = wait_for_end(page)
+    page.get_by_text("More knobs").click()
+    assert re.match(r'20:("|\w)', page.locator("#knob-pins textarea, #knob-pins input").first.input_value())
+    assert shown["seed"] == 7
+    assert page.evaluate(f"{PLAYER}.trace().frames.every((f) => f.rows[0].st[20] === 'p')")
+    assert page.evaluate(f"new Set({PLAYER}.trace().frames.map((f) => f.rows[0].id[20])).size") == 1
+
+
+def test_stop_keeps_the_partial_run_and_ends_the_work(page, monkeypatch):
+    closed = []
+    steps = engine.Run.steps
+
+    def watched(self):
+        try:
+            yield from steps(self)
+        finally:
+            closed.append(time.monotonic())
+
+    monkeypatch.setattr(engine.Run, "steps", watched)
+    set_knob(page, "length", 256)
+    set_knob(page, "steps", 256)
+    mark(page)
+    page.click("#run")
+    page.wait_for_function(f"{PLAYER}.trace().head !== window.before && {PLAYER}.step() >= 5")
+    asked = time.monotonic()
+    page.click("#stop")
+    shown = wait_for_end(page, "stopped")
+    assert 5 <= shown["step"] < 256
+    assert f"Stopped at step {shown['step']} of 256" in page.locator("#watch-canvas").inner_text()
+    while not closed and time.monotonic() < asked + 5:
+        page.wait_for_timeout(50)
+    assert closed and closed[0] - asked < 2
+    monkeypatch.undo()
+    assert run(page, steps=4, length=32)["steps"] == [0, 1, 2, 3, 4]
+
+
+def test_a_reload_keeps_the_knobs(page):
+    set_knob(page, "steps", 11)
+    set_knob(page, "prompt", "The little dragon was")
+    page.wait_for_timeout(500)
+    page.reload()
+    page.wait_for_selector("#watch-canvas .dlm-line")
+    page.wait_for_function("document.querySelector('#knob-prompt textarea').value === 'The little dragon was'")
+    assert knob(page, "steps").input_value() == "11"
+
+
+def test_a_share_link_opens_and_runs_the_same(page, chromium):
+    shown = run(page, seed=21, steps=9, prompt="Tom & Lily <3 = 100% #fun")
+    page.get_by_text("Share this run").click()
+    page.wait_for_function(
+        "document.querySelector('#share-link textarea, #share-link input').value.includes('seed=21')"
+    )
+    link = page.locator("#share-link textarea, #share-link input").first.input_value()
+    other = chromium.new_context().new_page()
+    other.goto(link)
+    other.wait_for_selector("#watch-canvas .dlm-line")
+    other.wait_for_function(
+        f"{PLAYER}.trace().end && {PLAYER}.trace().head.recipe.seed === 21 && {PLAYER}.step() === 9"
+    )
+    assert state(other)["text"] == shown["text"]
+    assert knob(other, "prompt").input_value() == "Tom & Lily <3 = 100% #fun"
+    other.context.close()
+
+
+def test_hostile_prompts_are_shown_verbatim_and_the_page_goes_on_working(page):
+    for prompt in HOSTILE:
+        shown = run(page, seed=1, steps=2, prompt=prompt)
+        assert shown["text"].startswith(prompt)
+        drawn = page.locator(".dlm-line").first.evaluate("(line) => line.textContent")
+        assert drawn.startswith(prompt)
+    assert run(page, prompt="Once upon a time", steps=3)["steps"] == [0, 1, 2, 3]
+
+
+def test_an_empty_prompt_is_called_unconditional(page):
+    run(page, steps=2, prompt="")
+    assert "Unconditional: nothing is given." in page.locator("#watch-canvas").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("seed", -5, "seed: -5 is out of range; allowed: whole numbers from -1 to 2147483647."),
+        ("prompt", "word " * 2000, "is 2,002 tokens; a row of length 64 holds a prompt of up to 62 tokens."),
+    ],
+)
+def test_wrong_values_are_refused_with_a_sentence(page, name, value, sentence):
+    set_knob(page, name, value)
+    page.click("#run")
+    page.wait_for_selector(".toast-body")
+    assert sentence in page.locator(".toast-body").first.inner_text()
+    assert run(page, prompt="Once upon a time", seed=1, steps=2)["end"] == "finished"
+
+
+def test_four_samples_are_four_rows_with_their_seeds(page):
+    run(page, seed=7, steps=4, samples=4)
+    assert page.locator(".dlm-line").count() == 4
+    assert "seeds 7, 8, 9, 10" in page.locator(".dlm-meter").inner_text()
+
+
+def test_switching_the_model_offers_its_samplers_and_knobs(page):
+    page.locator("#knob-model input").click()
+    page.get_by_role("option", name="stories-masked").click()
+    page.wait_for_function("document.querySelector('#knob-sampler input').value === 'ancestral'")
+    page.get_by_text("More knobs").click()
+    page.wait_for_selector("#knob-guidance:visible")
+    assert page.locator("#knob-churn:visible").count() == 0
+    shown = run(page, seed=3, steps=8)
+    assert shown["text"] == playground.generate(
+        model="stories-masked", prompt="Once upon a time", seed=3, steps=8
+    ).text  # fmt: skip
+
+
+def test_the_run_in_numbers_is_a_figure(page):
+    run(page, seed=7, steps=6)
+    page.get_by_text("The run in numbers").click()
+    page.wait_for_selector("#watch-figure .js-plotly-plot")
+    legend = page.locator("#watch-figure .legendtext").all_text_contents()
+    assert legend == ["mean confidence", "mean entropy / ln V", "noise level u"]
+
+
+def test_dom_nodes_do_not_grow_from_run_to_run(page):
+    counts = [
+        run(page, seed=seed, steps=5) and page.evaluate("document.querySelectorAll('*').length") for seed in range(5)
+    ]
+    assert max(counts[1:]) - min(counts[1:]) <= 10
+
+
+def test_a_phone_sees_text_first_and_nothing_runs_over_the_edge(chromium, url):
+    phone = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
+    phone.goto(url)
+    phone.wait_for_selector("#watch-canvas .dlm-line")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    box = phone.locator("#run").bounding_box()
+    assert box["height"] >= 44 and box["y"] + box["height"] <= 844
+    phone.context.close()

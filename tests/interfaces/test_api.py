@@ -1,0 +1,92 @@
+"""The HTTP API of the built page, called by gradio_client and by hand."""
+
+import json
+import urllib.request
+
+import pytest
+from gradio_client import Client
+
+import playground
+from playground.ui.page import build, launch
+
+
+@pytest.fixture(scope="module")
+def url():
+    page = build()
+    _, address, _ = launch(page, quiet=True, prevent_thread_lock=True)
+    yield address
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def client(url):
+    connected = Client(url, verbose=False)
+    yield connected
+    connected.close()
+
+
+def post(url, name, data):
+    """Call an endpoint by raw HTTP; returns what the event stream said last."""
+    request = urllib.request.Request(
+        f"{url}gradio_api/call/{name}", json.dumps({"data": data}).encode(), {"Content-Type": "application/json"}
+    )
+    event = json.load(urllib.request.urlopen(request, timeout=20))["event_id"]
+    return urllib.request.urlopen(f"{url}gradio_api/call/{name}/{event}", timeout=60).read().decode()
+
+
+def test_generate_gives_the_text_and_seed_that_python_gives(client):
+    answer = client.predict(prompt="Once upon a time", steps=6, seed=7, api_name="/generate")
+    trace = playground.generate(prompt="Once upon a time", steps=6, seed=7)
+    assert answer["text"] == trace.text
+    assert (answer["seed"], answer["steps"], answer["evaluations"]) == (7, 6, 6)
+    assert answer["tokens_per_second"] > 0
+
+
+def test_a_seed_of_minus_one_is_drawn_and_reported(client):
+    answer = client.predict(steps=2, length=16, api_name="/generate")
+    again = client.predict(steps=2, length=16, seed=answer["seed"], api_name="/generate")
+    assert answer["seed"] >= 0 and again["text"] == answer["text"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"steps": 0}, "steps: 0 is out of range; allowed: whole numbers from 1 to 256."),
+        ({"steps": -1}, "steps: -1 is out of range"),
+        ({"steps": 1e9}, "steps: 1000000000 is out of range"),
+        ({"steps": 1.5}, "steps: 1.5 is not allowed; allowed: whole numbers from 1 to 256."),
+        ({"steps": "abc"}, "steps: 'abc' is not allowed"),
+        ({"steps": "NaN"}, "steps: 'NaN' is not allowed"),
+        ({"model": "gpt"}, "model: 'gpt' is unknown; allowed: stories-continuous, stories-masked."),
+        ({"sampler": "euler"}, "sampler: 'euler' is unknown; allowed: sde, ode."),
+        ({"prompt": "word " * 3000}, "tokens; a row of length 64 holds a prompt of up to 62 tokens."),
+        ({"pins": {"3": 7}}, "pins:"),
+        ({"prompt": 7}, "prompt: 7 is not text."),
+    ],
+)
+def test_a_wrong_field_is_named_in_a_sentence(client, fields, sentence):
+    with pytest.raises(Exception) as caught:  # noqa: B017, PT011  (the client has its own error type)
+        client.predict(**fields, api_name="/generate")
+    assert sentence in str(caught.value)
+
+
+def test_an_unknown_field_is_refused(client):
+    with pytest.raises(TypeError, match="stepz"):
+        client.predict(stepz=3, api_name="/generate")
+
+
+def test_models_lists_what_runs_here(client):
+    assert [m["name"] for m in client.predict(api_name="/models")] == ["stories-continuous", "stories-masked"]
+
+
+def test_the_page_documents_only_the_public_endpoints(client):
+    endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
+    assert set(endpoints) == {"/generate", "/models"}
+    steps = next(p for p in endpoints["/generate"]["parameters"] if p["parameter_name"] == "steps")
+    assert steps["parameter_has_default"] and steps["parameter_default"] == 32
+
+
+def test_page_events_called_by_hand_are_checked_too(url):
+    answer = post(url, "watch", ["${alert(1)}"] * 17)
+    assert "event: error" in answer and "Traceback" not in answer
+    assert Client(url, verbose=False).predict(steps=1, length=8, api_name="/generate")["steps"] == 1

@@ -1,0 +1,56 @@
+"""`python -m playground`, in this process and once as a real one."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import playground
+from playground.interfaces.cli import main
+from playground.trace import Trace
+
+
+def test_generate_prints_the_text_alone_on_stdout(capsys):
+    assert main(["generate", "--prompt", "Once upon a time", "--seed", "7", "--steps", "5"]) == 0
+    out, err = capsys.readouterr()
+    assert out == playground.generate(prompt="Once upon a time", seed=7, steps=5).text + "\n"
+    assert "seed 7, 5 evaluations" in err
+
+
+def test_json_is_one_line_with_the_seed_that_was_drawn(capsys):
+    assert main(["generate", "--steps", "2", "--length", "16", "--json"]) == 0
+    out = capsys.readouterr().out
+    answer = json.loads(out)
+    assert out.count("\n") == 1 and answer["seed"] >= 0 and answer["steps"] == 2
+    assert answer["note"] == "Unconditional: nothing is given."
+
+
+def test_the_trace_file_replays_what_was_printed(capsys, tmp_path):
+    assert main(["generate", "--seed", "3", "--steps", "4", "--trace", str(tmp_path / "run.json")]) == 0
+    assert Trace.load(tmp_path / "run.json").text + "\n" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--steps", "0"], "steps: 0 is out of range; allowed: whole numbers from 1 to 256."),
+        (["--steps", "nan"], "steps: 'nan' is not allowed"),
+        (["--steps", "1e9"], "steps: 1000000000 is out of range"),
+        (["--steps", "abc"], "steps: 'abc' is not allowed; allowed: whole numbers from 1 to 256."),
+        (["--model", "gpt"], "model: 'gpt' is unknown"),
+        (["--sampler", "x"], "sampler: 'x' is unknown; allowed: sde, ode."),
+        (["--pins", "3 dragon"], "pins: cannot read '3 dragon'"),
+    ],
+)
+def test_a_wrong_field_is_status_2_and_a_sentence(capsys, flags, sentence):
+    assert main(["generate", *flags]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and sentence in err and "Traceback" not in err
+
+
+def test_models_as_a_real_process():
+    done = subprocess.run(
+        [sys.executable, "-m", "playground", "models", "--json"], capture_output=True, text=True, check=True
+    )  # fmt: skip
+    assert [m["family"] for m in json.loads(done.stdout)] == ["continuous", "masked"]
