@@ -1,8 +1,9 @@
 """What the repository promises about itself."""
 
 import re
-import tomllib
 from pathlib import Path
+
+import tomllib
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,8 +32,8 @@ def test_lower_rooms_do_not_know_the_page():
         if below:
             assert "gradio" not in text and "plotly" not in text, path
             assert (
-                "playground.ui" not in text
-                and not re.search(r"^from playground.interfaces", text, re.M)
+                ("playground.ui" not in text
+                and not re.search(r"^from playground.interfaces", text, re.M))
                 or (path.name == "__main__.py")
             ), path
 

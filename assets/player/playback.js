@@ -2,7 +2,9 @@
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 const SHORTEST_FRAME = 60;
-const SHORTEST_LIVE_FRAME = 32;
+const LIVE_RUN = 1500;
+const SHORTEST_LIVE_FRAME = 25;
+const LONGEST_LIVE_FRAME = 80;
 
 /** Replays a run at its recorded pace, but never faster than eyes can follow at speed 1. */
 function createPlayback(context) {
@@ -30,7 +32,7 @@ function createPlayback(context) {
       timer = setTimeout(() => {
         timer = 0;
         chase();
-      }, SHORTEST_LIVE_FRAME / view.speed);
+      }, liveDelay(store.total()) / view.speed);
     }
     context.redraw();
   }
@@ -77,6 +79,11 @@ function createPlayback(context) {
 
 function prefersStill() {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+/** A live run is spread over about LIVE_RUN milliseconds where its steps allow it. */
+function liveDelay(steps) {
+  return clamp(LIVE_RUN / (steps || 1), SHORTEST_LIVE_FRAME, LONGEST_LIVE_FRAME);
 }
 
 function recordedDelay(frames, index) {

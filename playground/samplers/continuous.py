@@ -24,6 +24,7 @@ def sde(
     exact Gaussian posterior, 0 is the deterministic ODE step. Yields `steps` Steps.
     """
     table = denoiser.table()
+    rounded = table.to(denoiser.tokens.dtype)  # for the one product over the vocabulary that a step costs
     device, given = table.device, fixed.to(table.device)
     clean = table[torch.where(given, ids.to(device), 0)]
     known = given[..., None]
@@ -40,7 +41,7 @@ def sde(
         if guiding:
             nothing = torch.zeros_like(given)
             logits = guided(logits, denoiser(z.masked_fill(known, 0.0), g, hint, nothing, table=table), guidance)
-        estimate = expected_embedding(logits, table, temperature)
+        estimate = expected_embedding(logits, rounded, temperature).float()
         yield _step(logits, z, table, estimate, ids, fixed, k, steps, u, rounding, (k + 1) * (1 + guiding))
         if k + 1 < steps:
             noise = normal(z.shape[1:], rngs, device) if churn > 0 else None
@@ -59,10 +60,10 @@ def ode(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, st
 
 
 def expected_embedding(logits: Tensor, table: Tensor, temperature: float) -> Tensor:
-    """x_hat = softmax(logits / T) E, [B, L, V] -> [B, L, De]; at T = 0 the embedding of the argmax."""
+    """x_hat = softmax(logits / T) E, [B, L, V] -> [B, L, De] in E's precision; at T = 0 the argmax's embedding."""
     if temperature == 0:
         return table[logits.argmax(-1)]
-    return torch.softmax(logits / temperature, dim=-1) @ table
+    return torch.softmax(logits / temperature, dim=-1).to(table.dtype) @ table
 
 
 def denoise_step(
@@ -83,12 +84,11 @@ def nearest(z: Tensor, table: Tensor) -> Tensor:
 
 
 def _step(logits, z, table, estimate, ids, fixed, k, steps, u, rounding, evaluations) -> Step:
-    entropy, candidates, candidate_probability = (t.cpu() for t in observe(logits))
-    tokens, probability = candidates[..., 0], candidate_probability[..., 0]
+    seen = observe(logits)
+    tokens, probability = seen.candidates[..., 0], seen.chances[..., 0]
     if rounding == "nearest":
-        at = nearest(z, table)
-        tokens = at.cpu()
-        probability = (logits.gather(-1, at[..., None]) - logits.logsumexp(-1, keepdim=True)).exp().squeeze(-1).cpu()
+        tokens = nearest(z, table).cpu()
+        probability = seen.probability(logits, tokens)
     state = torch.where(probability >= COMMITTED_FROM, State.COMMITTED, State.DRAFT)
     state = torch.where(probability < DRAFT_FROM, State.NOISE, state)
     if k + 1 == steps:
@@ -98,7 +98,7 @@ def _step(logits, z, table, estimate, ids, fixed, k, steps, u, rounding, evaluat
         tokens=torch.where(fixed, ids, tokens),
         state=torch.where(fixed, State.FIXED, state),
         probability=probability.masked_fill(fixed, 1.0),
-        entropy=entropy.masked_fill(fixed, 0.0),
-        candidates=candidates, candidate_probability=candidate_probability,
+        entropy=seen.entropy.masked_fill(fixed, 0.0),
+        candidates=seen.candidates, candidate_probability=seen.chances,
         estimate=estimate.cpu(), evaluations=evaluations,
     )  # fmt: skip

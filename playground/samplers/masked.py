@@ -1,7 +1,7 @@
 """Samplers for masked rows: which masks to fill at each evaluation, and with what.
 
 All draw a token for every open cell from softmax(logits / T); they differ in which of these draws
-they commit. Draws use float64 and inverse-CDF sampling: low precision noise is a hidden, lower
+they commit. Draws are by inverse CDF in float64: noise of low precision is a hidden, lower
 temperature (arXiv 2409.02908). Rankings read the raw logits: ranking after the temperature ties
 at low T and then fills from left to right.
 """
@@ -111,7 +111,7 @@ def draw(logits: Tensor, temperature: float, luck: Tensor) -> Tensor:
     at T = 0."""
     if temperature == 0:
         return logits.argmax(-1).cpu()
-    cdf = torch.softmax(logits.to("cpu", torch.float64) / temperature, dim=-1).cumsum(-1)
+    cdf = torch.softmax(logits.cpu() / temperature, dim=-1).cumsum(-1, dtype=torch.float64)
     at = torch.searchsorted(cdf, (luck * cdf[:, -1])[:, None], right=True)
     return at.squeeze(-1).clamp(max=logits.shape[-1] - 1)
 
@@ -130,14 +130,14 @@ def _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, choose: Call
         if guiding:
             without = denoiser(torch.where(fixed, mask, x).to(device))[cells.to(device)]
             logits = guided(logits, without, guidance)
-        spread, candidates[cells], chances[cells] = (t.cpu() for t in observe(logits))
+        seen = observe(logits)
+        candidates[cells], chances[cells] = seen.candidates, seen.chances
         luck, drawing = uniform(x.shape[1], rngs)[cells], uniform(x.shape[1], rngs)[cells]
         drawn = draw(logits, temperature, drawing)
-        raw = (logits.gather(-1, drawn.to(device)[:, None]).squeeze(-1) - logits.logsumexp(-1)).exp().cpu()
-        best = chances[cells]
-        commit, again = choose(Open(cells, drawn, raw, spread, best[:, 0] - best[:, 1], luck), k)
+        raw, best = seen.probability(logits, drawn), seen.chances
+        commit, again = choose(Open(cells, drawn, raw, seen.entropy, best[:, 0] - best[:, 1], luck), k)
 
-        entropy = torch.zeros(x.shape).masked_scatter(cells, spread.masked_fill(commit, 0.0))
+        entropy = torch.zeros(x.shape).masked_scatter(cells, seen.entropy.masked_fill(commit, 0.0))
         probability = probability.masked_scatter(cells, torch.where(commit, raw, best[:, 0]))
         x = x.masked_scatter(cells, torch.where(commit, drawn, mask))
         if again is not None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -49,13 +50,29 @@ class Step:
         return replace(self, seconds=seconds)
 
 
-def observe(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits [..., V] -> entropy [...] in nats, the best CANDIDATES ids and their probabilities [..., 5]."""
-    total = logits.logsumexp(-1, keepdim=True)
+class Observed(NamedTuple):
+    """A denoiser's distributions in brief, on the CPU: entropy [...] in nats, the best five ids and their
+    probabilities [..., 5], and the log of the sum of exponentials [..., 1]."""
+
+    entropy: Tensor
+    candidates: Tensor
+    chances: Tensor
+    total: Tensor
+
+    def probability(self, logits: Tensor, tokens: Tensor) -> Tensor:
+        """The probability of one token in each distribution, [..., V], [...] -> [...]."""
+        return (logits.gather(-1, tokens.to(logits.device)[..., None]).cpu() - self.total).exp().squeeze(-1)
+
+
+def observe(logits: Tensor) -> Observed:
+    """Logits [..., V] -> what a Step shows of them."""
+    p = torch.softmax(logits, dim=-1)
     best = logits.topk(CANDIDATES, dim=-1)
-    log_p = logits - total
-    entropy = -torch.linalg.vecdot(log_p.exp(), log_p)
-    return entropy.clamp(min=0), best.indices, (best.values - total).exp()
+    chances = p.gather(-1, best.indices)
+    total = best.values[..., :1] - chances[..., :1].log()  # cheaper than another logsumexp
+    entropy = total - (p[..., None, :] @ logits[..., None]).squeeze(-1)
+    found = (entropy.squeeze(-1).clamp(min=0), best.indices, chances, total)
+    return Observed(*(t.cpu() for t in found))
 
 
 def normal(shape: tuple[int, ...], rngs: list[torch.Generator], device) -> Tensor:

@@ -10,7 +10,9 @@ ACCENT = gr.themes.Color(
 SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "sans-serif"]
 
 CSS = """
-.gradio-container main { width: 100%; max-width: 1360px !important; margin-inline: auto; padding-block: 8px !important; }
+.gradio-container main {
+  width: 100%; max-width: 1360px !important; margin-inline: auto; padding-block: 8px !important;
+}
 #title h1 { font: 600 1.35rem/1.2 Georgia, 'Iowan Old Style', serif; margin: 4px 0 0; }
 #title p { color: var(--body-text-color-subdued); margin: 2px 0 0; }
 #stage { padding-inline-end: 12px; }

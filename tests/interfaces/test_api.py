@@ -65,7 +65,7 @@ def test_a_seed_of_minus_one_is_drawn_and_reported(client):
     ],
 )
 def test_a_wrong_field_is_named_in_a_sentence(client, fields, sentence):
-    with pytest.raises(Exception) as caught:  # noqa: B017, PT011  (the client has its own error type)
+    with pytest.raises(Exception) as caught:
         client.predict(**fields, api_name="/generate")
     assert sentence in str(caught.value)
 
