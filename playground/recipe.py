@@ -15,7 +15,7 @@ from playground.schedules import SCHEDULES
 
 MAX_SEED = 2**31 - 1
 MAX_PROMPT_CHARACTERS = 20_000  # refused before the tokenizer sees it
-PIN = re.compile(r'\s*(\d+)\s*:\s*("(?:[^"\\]|\\.)*"|[^,"\s][^,"]*?)\s*(?:,|$)')
+PIN = re.compile(r'\s*(\d{1,9})\s*:\s*("(?:[^"\\]|\\.)*"|[^,"\s][^,"]*?)\s*(?:,|$)')
 
 
 class RecipeError(ValueError):
@@ -49,7 +49,7 @@ class Recipe:
     sampler: str = knob(
         "", "Sampler", "How the next row is made from the denoiser's answer.", choices=lambda r: SAMPLERS[_family(r)]
     )
-    temperature: float = knob(0.8, "Temperature", "Below 1 safer words, above 1 wilder; 0 takes the best.", 0.0, 2.0)
+    temperature: float = knob(0.7, "Temperature", "Below 1 safer words, above 1 wilder; 0 takes the best.", 0.0, 2.0)
     guidance: float = knob(0.0, "Guidance", "Push towards what the given cells ask for; doubles the work.", 0.0, 5.0)
     churn: float = knob(1.0, "Churn", "Share of fresh noise at each step of sde; 0 is the ODE.", 0.0, 1.0)
     self_conditioning: bool = knob(True, "Self-conditioning", "Show the denoiser its own last estimate.")
@@ -109,8 +109,10 @@ class Recipe:
 
     def to_query(self) -> str:
         """The fields that differ from their defaults, as a URL query; `from_query` gives this recipe back."""
-        default = Recipe()._with_defaults_of(self.model)
+        default = replace(Recipe(), model=self.model)._with_defaults()
         values = {name: value for name, value in asdict(self).items() if value != getattr(default, name)}
+        if self.model != Recipe().model:
+            values["model"] = self.model
         if self.pins:
             values["pins"] = format_pins(self.pins)
         return urlencode(values)
@@ -118,9 +120,6 @@ class Recipe:
     @classmethod
     def from_query(cls, query: str) -> "Recipe":
         return cls.parse(dict(parse_qsl(query, keep_blank_values=True)))
-
-    def _with_defaults_of(self, model: str) -> "Recipe":
-        return replace(self, model=model)._with_defaults()
 
     def _with_defaults(self) -> "Recipe":
         """An empty sampler becomes the first of the model's family."""
@@ -133,7 +132,7 @@ class Recipe:
             value, low, high, choices = getattr(self, f.name), *(f.metadata[k] for k in ("low", "high", "choices"))
             if low is not None and not low <= value <= high:
                 kind = "whole numbers" if f.type is int else "numbers"
-                raise RecipeError(f.name, f"{value} is out of range; allowed: {kind} from {low} to {high}.")
+                raise RecipeError(f.name, f"{_shown(value)} is out of range; allowed: {kind} from {low} to {high}.")
             if choices is not None and value not in (allowed := list(choices(self))):
                 raise RecipeError(f.name, f"{value[:40]!r} is unknown; allowed: {', '.join(allowed)}.")
         if len(self.prompt) > MAX_PROMPT_CHARACTERS:
@@ -149,11 +148,19 @@ def parse_pins(text: str) -> dict[int, str]:
         if not match:
             raise RecipeError("pins", f"cannot read {text[at : at + 40]!r}; write cell:word, as in 12:dragon, 20:park.")
         cell, word = match.groups()
+        _check_quotes(cell, word)
         if int(cell) in pins:
             raise RecipeError("pins", f"cell {cell} is pinned twice.")
         pins[int(cell)] = word
         at = match.end()
     return pins
+
+
+def _check_quotes(cell: str, word: str) -> None:
+    try:
+        json.loads(word if word.startswith('"') else '""')
+    except ValueError as error:
+        raise RecipeError("pins", f"the quoted text at cell {cell} is not a JSON string ({error.args[0]}).") from None
 
 
 def format_pins(pins: Mapping[int, str]) -> str:
@@ -214,4 +221,7 @@ def _typed_pins(value) -> dict[int, str]:
 
 
 def _shown(value) -> str:
+    """A value as an error may show it: short, whatever it is."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        return "a number of more than 19 digits"
     return repr(value if isinstance(value, int | float) else str(value)[:40])

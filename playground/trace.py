@@ -127,17 +127,25 @@ class Trace:
     def from_json(cls, text: str) -> "Trace":
         try:
             data = json.loads(text)
+            head, frames = data["head"], data["frames"]
+            if not (
+                isinstance(head, dict)
+                and isinstance(frames, list)
+                and frames
+                and all("rows" in frame for frame in frames)
+            ):
+                raise TypeError
             if (data["format"], data["version"]) != (FORMAT, VERSION):
                 raise TraceError(f"This trace is {data['format']} version {data['version']}; this app reads {VERSION}.")
-            return cls(data["head"], data["frames"], data["end"])
-        except (ValueError, KeyError, TypeError) as error:
+            return cls(head, frames, data["end"])
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             if isinstance(error, TraceError):
                 raise
             raise TraceError("This file is not a trace of the Diffusion LM Playground.") from None
 
     @classmethod
     def load(cls, path: Path | str) -> "Trace":
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        return cls.from_json(Path(path).read_text(encoding="utf-8", errors="replace"))
 
     def _frame(self, step: Step) -> dict:
         xy = None

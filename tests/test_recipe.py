@@ -9,7 +9,7 @@ import pytest
 from playground.recipe import MAX_SEED, Recipe, RecipeError, format_pins, parse_pins
 
 DEFAULTS = {
-    "model": "stories-continuous", "prompt": "", "length": 64, "steps": 32, "sampler": "sde", "temperature": 0.8,
+    "model": "stories-continuous", "prompt": "", "length": 64, "steps": 32, "sampler": "sde", "temperature": 0.7,
     "guidance": 0.0, "churn": 1.0, "self_conditioning": True, "schedule": "learned", "rounding": "contextual",
     "threshold": 0.9, "eta": 0.1, "seed": -1, "samples": 1, "pins": {},
 }  # fmt: skip
@@ -78,7 +78,20 @@ def test_what_is_no_finite_number_is_refused_with_value_and_range(field, value):
     assert str(value) in said and f"allowed: {kind} from {low} to {high}" in said
 
 
-@pytest.mark.parametrize("value", [0, -1, 1e9, 10**9, 257, float("nan"), "abc", 1.5, "1.5",])
+@pytest.mark.parametrize(
+    "value",
+    [
+        0,
+        -1,
+        1e9,
+        10**9,
+        257,
+        float("nan"),
+        "abc",
+        1.5,
+        "1.5",
+    ],
+)
 def test_steps_out_of_reason_are_refused(value):
     assert "from 1 to 256" in refused("steps", value)
 
@@ -195,19 +208,19 @@ def test_the_query_names_only_what_differs_from_the_defaults():
 
 @pytest.mark.parametrize("text", ["", "[1]", "null", "3", '{"steps": 3', "{'steps': 3}", "\x00"])
 def test_what_is_no_json_object_is_refused_in_a_sentence(text):
-    with pytest.raises(RecipeError, match="^recipe: "):
+    with pytest.raises(RecipeError, match=r"^recipe: "):
         Recipe.from_json(text)
 
 
 def test_nan_in_json_is_refused():
-    with pytest.raises(RecipeError, match="^steps: nan is not allowed"):
+    with pytest.raises(RecipeError, match=r"^steps: nan is not allowed"):
         Recipe.from_json('{"steps": NaN}')
 
 
 def test_a_hostile_query_is_refused_like_any_value():
-    with pytest.raises(RecipeError, match="^steps: 'NaN' is not allowed"):
+    with pytest.raises(RecipeError, match=r"^steps: 'NaN' is not allowed"):
         Recipe.from_query("steps=NaN")
-    with pytest.raises(RecipeError, match="^__class__: there is no such field"):
+    with pytest.raises(RecipeError, match=r"^__class__: there is no such field"):
         Recipe.from_query("__class__=x")
 
 

@@ -31,10 +31,8 @@ def test_lower_rooms_do_not_know_the_page():
         text = path.read_text(encoding="utf-8")
         if below:
             assert "gradio" not in text and "plotly" not in text, path
-            assert (
-                ("playground.ui" not in text
-                and not re.search(r"^from playground.interfaces", text, re.M))
-                or (path.name == "__main__.py")
+            assert ("playground.ui" not in text and not re.search(r"^from playground.interfaces", text, re.M)) or (
+                path.name == "__main__.py"
             ), path
 
 

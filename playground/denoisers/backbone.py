@@ -13,6 +13,8 @@ class Layer(nn.Module):
 
     def __init__(self, width: int, heads: int, hidden: int):
         super().__init__()
+        if width % heads:
+            raise ValueError(f"width {width} is not a multiple of heads {heads}")
         self.heads = heads
         self.qkv = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)

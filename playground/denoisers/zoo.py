@@ -105,7 +105,7 @@ def load_folder(folder: Path, device: str | None = None, dtype: str | None = Non
     try:
         with torch.device("meta"):
             denoiser = FAMILIES[config["family"]](**config["shape"])
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ModelError(f"{folder.name}: config.json's shape does not fit the family ({error}).") from None
     _check_shapes(folder.name, denoiser.state_dict(), weights)
     cast = {k: w.to(torch.float32 if k in KEPT_FLOAT32 else DTYPES[dtype]) for k, w in weights.items()}
@@ -154,11 +154,14 @@ def _read_config(path: Path) -> dict:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path.parent.name}: config.json cannot be read ({error}).") from None
-    if config.get("family") not in FAMILIES or not isinstance(config.get("shape"), dict):
+    family, shape = (config.get(key) for key in ("family", "shape")) if isinstance(config, dict) else (None, None)
+    if not (isinstance(family, str) and family in FAMILIES and isinstance(shape, dict)):
         raise ModelError(
             f"{path.parent.name}: config.json needs a family ({', '.join(FAMILIES)}) and a shape; "
-            f"its family is {config.get('family')!r}."
+            f"its family is {family!r}."
         )
+    if "vocab_size" not in shape or not all(type(size) is int and size > 0 for size in shape.values()):
+        raise ModelError(f"{path.parent.name}: config.json's shape needs whole numbers above 0, vocab_size among them.")
     return config
 
 

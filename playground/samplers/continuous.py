@@ -15,7 +15,7 @@ from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, State, Step, gu
 
 def sde(
     denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-    temperature: float = 0.8, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True,
+    temperature: float = 1.0, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True,
     rounding: str = "contextual",
 ) -> Iterator[Step]:  # fmt: skip
     """Ancestral sampling with churn (VDM, arXiv 2107.00630; DDIM's eta, arXiv 2010.02502).
@@ -49,7 +49,7 @@ def sde(
 
 
 def ode(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-        temperature: float = 0.8, guidance: float = 0.0, self_conditioning: bool = True,
+        temperature: float = 1.0, guidance: float = 0.0, self_conditioning: bool = True,
         rounding: str = "contextual") -> Iterator[Step]:  # fmt: skip
     """The deterministic DDIM step (arXiv 2010.02502), a first-order solver of the probability-flow ODE:
     after the first noise nothing is random, so the text moves smoothly with it."""

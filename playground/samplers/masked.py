@@ -29,7 +29,7 @@ class Open:
 
 def ancestral(
     denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-    temperature: float = 0.8, guidance: float = 0.0,
+    temperature: float = 1.0, guidance: float = 0.0,
 ) -> Iterator[Step]:  # fmt: skip
     """MDLM's reverse process (arXiv 2406.07524): each mask opens with the posterior probability, whatever it holds."""
     yield from remask(
@@ -39,7 +39,7 @@ def ancestral(
 
 def remask(
     denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-    temperature: float = 0.8, guidance: float = 0.0, eta: float = 0.1,
+    temperature: float = 1.0, guidance: float = 0.0, eta: float = 0.1,
 ) -> Iterator[Step]:  # fmt: skip
     """ReMDM-cap (arXiv 2503.00307): filled cells may be masked again with probability min(eta, its maximum),
     so that mistakes can be mended. eta 0 is `ancestral`."""
@@ -56,35 +56,35 @@ def remask(
 
 
 def confidence(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-               temperature: float = 0.8, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
+               temperature: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
     """LLaDA's low-confidence remasking (arXiv 2502.09992): commit the drawn tokens of highest raw probability."""
     rank = _ranked(lambda view: view.confidence, fixed, steps, schedule)
     yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, rank)
 
 
 def random(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-           temperature: float = 0.8, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
+           temperature: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
     """Random order, as many cells a step as the schedule says (LLaDA's `random` remasking)."""
     rank = _ranked(lambda view: view.luck, fixed, steps, schedule)
     yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, rank)
 
 
 def entropy(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-            temperature: float = 0.8, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
+            temperature: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
     """Commit where the denoiser's distribution has the lowest entropy (Dream 7B's `entropy`)."""
     rank = _ranked(lambda view: -view.entropy, fixed, steps, schedule)
     yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, rank)
 
 
 def margin(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-           temperature: float = 0.8, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
+           temperature: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
     """Commit where the best token is furthest ahead of the second (Dream 7B's `topk_margin`)."""
     rank = _ranked(lambda view: view.margin, fixed, steps, schedule)
     yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, rank)
 
 
 def threshold(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int,
-              temperature: float = 0.8, guidance: float = 0.0, threshold: float = 0.9) -> Iterator[Step]:  # fmt: skip
+              temperature: float = 1.0, guidance: float = 0.0, threshold: float = 0.9) -> Iterator[Step]:  # fmt: skip
     """Commit every drawn token above a raw probability, at least one a row and all in the last step
     (Fast-dLLM, arXiv 2505.22618). Often done before `steps` evaluations."""
 
