@@ -124,7 +124,10 @@ def restore(saved: dict | None, request: gr.Request) -> list:
     """The knobs a page opens with, and whether to run at once: those of a share link, else the ones last used here."""
     query = {name: value for name, value in dict(request.query_params).items() if name in knobs.FIELDS}
     try:
-        recipe = Recipe.parse(query or saved or {"prompt": OPENING.prompt})
+        kept = (
+            saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}
+        )  # a visitor can write any value there
+        recipe = Recipe.parse(query or kept)
     except RecipeError as error:
         gr.Warning(f"{'This link' if query else 'The saved settings'} could not be used. {error}")
         recipe, query = OPENING, {}
