@@ -1,6 +1,7 @@
-"""What the tests of the core share: the tokenizer of the models that come with the app."""
+"""What the tests share: the tokenizer of the models that come with the app, and a real Chromium."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 ROOT = Path(__file__).parents[1]
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +22,15 @@ def tokenizer():
     from playground.text import Tokenizer
 
     return Tokenizer(ROOT / "assets" / "models" / "stories-masked" / "tokenizer.json")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not program:
+        pytest.skip("Chromium is not installed; set CHROMIUM or install the package.")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()

@@ -1,16 +1,8 @@
-"""The built page on a free port, and a real Chromium to drive it."""
-
-import os
-import shutil
+"""The built page on a free port, and a visitor at it."""
 
 import pytest
 
 from playground.ui.page import build, launch
-
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -19,18 +11,6 @@ def url():
     _, address, _ = launch(page, quiet=True, prevent_thread_lock=True)
     yield address
     page.close()
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not program:
-        pytest.skip("Chromium is not installed; set CHROMIUM or install the package.")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ def test_a_share_link_opens_and_runs_the_same(page, chromium):
     shown = run(page, seed=21, steps=9, prompt="Tom & Lily <3 = 100% #fun")
     page.get_by_text("Share this run").click()
     page.wait_for_function(
-        "document.querySelector('#share-link textarea, #share-link input').value.includes('seed=21')"
+        "document.querySelector('#share-link textarea, #share-link input')?.value.includes('seed=21')"
     )
     link = page.locator("#share-link textarea, #share-link input").first.input_value()
     other = chromium.new_context().new_page()

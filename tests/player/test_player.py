@@ -3,19 +3,12 @@
 import csv
 import io
 import json
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 from traces import HOSTILE, make_trace, messages
 
 ASSETS = Path(__file__).parents[2] / "assets" / "player"
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
 MOUNT = """([js, css]) => {
     const build = new Function(js + "\\nreturn createPlayer;")();
     const mark = (name) => (value) => (window[name] = value);
@@ -33,8 +26,6 @@ SETTLE = """async () => {
   }
 }"""
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs a Chromium: install it or set CHROMIUM")
-
 
 def source():
     names = (ASSETS / "order.txt").read_text().split()
@@ -45,18 +36,9 @@ def style():
     return (ASSETS / "player.css").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def page(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
+def page(chromium):
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(5000)
     errors, alerts = [], []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -269,12 +251,12 @@ def test_csv_keeps_every_token_exact(page):
     assert table[0]["state"] == "fixed" and table[0]["step"] == "0"
 
 
-def test_standalone_page_plays_without_a_network(page, browser, tmp_path):
+def test_standalone_page_plays_without_a_network(page, chromium, tmp_path):
     trace = make_trace(hostile=True, steps=6)
     load(page, trace)
     path = tmp_path / "run.html"
     path.write_text(page.evaluate("() => player.page()"), encoding="utf-8")
-    context = browser.new_context(offline=True)
+    context = chromium.new_context(offline=True)
     alone = context.new_page()
     problems = []
     alone.on("pageerror", lambda error: problems.append(str(error)))
