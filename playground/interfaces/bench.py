@@ -154,9 +154,10 @@ _WATCH_DRAWING = f"""() => {{
 
 
 def _again(done: Trace) -> Iterator[Trace]:
-    """A finished trace growing once more, a step at a time, as fast as it is taken."""
-    trace = Trace(done.head, [])
+    """A finished trace growing once more, at the pace at which it was computed."""
+    trace, started = Trace(done.head, []), time.perf_counter()
     for frame in done.frames:
+        time.sleep(max(0.0, started + frame["t"] - time.perf_counter()))
         trace.frames.append(frame)
         yield trace
     trace.close("finished")
