@@ -3,8 +3,11 @@
 from playground.denoisers import zoo
 from playground.ui.page import build, launch
 
-for name in zoo.catalogue():
-    zoo.load(name)  # before the first visitor comes
+try:
+    for name in zoo.catalogue():
+        zoo.load(name)  # before the first visitor comes
+except zoo.ModelError as error:
+    raise SystemExit(f"app: {error}") from None
 demo = build()
 
 if __name__ == "__main__":

@@ -21,7 +21,11 @@ class RunError(RuntimeError):
 
 def time_limit() -> float:
     """Wall-clock seconds a run may take: PLAYGROUND_TIME_LIMIT, default 120."""
-    return float(os.environ.get("PLAYGROUND_TIME_LIMIT", 120))
+    value = os.environ.get("PLAYGROUND_TIME_LIMIT", "120")
+    try:
+        return float(value)
+    except ValueError:
+        raise RunError(f"PLAYGROUND_TIME_LIMIT is {value!r}; a number of seconds is needed.") from None
 
 
 class Run:

@@ -271,3 +271,10 @@ def test_pinned_words_stay_where_they_were_put(model):
         for cell, word in ((10, " dragon"), (16, " park")):
             ids = tokenizer.encode(word)
             assert step.tokens[0, cell : cell + len(ids)].tolist() == ids
+
+
+def test_a_time_limit_that_is_no_number_is_said(monkeypatch):
+    monkeypatch.setenv("PLAYGROUND_TIME_LIMIT", "soon")
+    *_, trace = record(Recipe.parse({"steps": 2, "length": 8}))
+    assert trace.end["status"] == "error"
+    assert trace.end["message"] == "PLAYGROUND_TIME_LIMIT is 'soon'; a number of seconds is needed."

@@ -111,23 +111,33 @@ def test_pinning_a_candidate_runs_again_from_the_same_seed(page):
     assert page.evaluate(f"new Set({PLAYER}.trace().frames.map((f) => f.rows[0].id[20])).size") == 1
 
 
-def test_stop_keeps_the_partial_run_and_ends_the_work(page, monkeypatch):
-    closed = []
+@pytest.fixture
+def closed(monkeypatch):
+    """The times at which runs were closed, by finishing or otherwise."""
+    times = []
     steps = engine.Run.steps
 
     def watched(self):
         try:
             yield from steps(self)
         finally:
-            closed.append(time.monotonic())
+            times.append(time.monotonic())
 
     monkeypatch.setattr(engine.Run, "steps", watched)
+    return times
+
+
+def start_a_long_run(page):
     set_knob(page, "length", 256)
     set_knob(page, "steps", 256)
     mark(page)
     page.click("#run")
     page.wait_for_function(f"{PLAYER}.trace().head !== window.before && {PLAYER}.step() >= 5")
-    asked = time.monotonic()
+    return time.monotonic()
+
+
+def test_stop_keeps_the_partial_run_and_ends_the_work(page, closed):
+    asked = start_a_long_run(page)
     page.click("#stop")
     shown = wait_for_end(page, "stopped")
     assert 5 <= shown["step"] < 256
@@ -135,8 +145,41 @@ def test_stop_keeps_the_partial_run_and_ends_the_work(page, monkeypatch):
     while not closed and time.monotonic() < asked + 5:
         page.wait_for_timeout(50)
     assert closed and closed[0] - asked < 2
-    monkeypatch.undo()
     assert run(page, steps=4, length=32)["steps"] == [0, 1, 2, 3, 4]
+
+
+def test_closing_the_tab_ends_the_work(page, closed):
+    asked = start_a_long_run(page)
+    page.close()
+    while not closed and time.monotonic() < asked + 10:
+        time.sleep(0.05)
+    assert closed and closed[0] - asked < 3
+
+
+def test_two_visitors_see_their_own_runs(page, chromium, url):
+    other = chromium.new_context().new_page()
+    other.goto(url)
+    other.wait_for_selector("#watch-canvas .dlm-line")
+    for tab, seed in ((page, 101), (other, 202)):
+        set_knob(tab, "seed", seed)
+        mark(tab)
+    page.click("#run")
+    other.click("#run")
+    for tab, seed in ((page, 101), (other, 202)):
+        shown = wait_for_end(tab)
+        assert shown["text"] == playground.generate(prompt="Once upon a time", seed=seed).text
+        assert shown["steps"] == list(range(33))
+    other.context.close()
+
+
+def test_pressing_run_many_times_runs_once(page, closed):
+    set_knob(page, "seed", 5)
+    mark(page)
+    for _ in range(10):
+        page.click("#run", no_wait_after=True)
+    assert wait_for_end(page)["end"] == "finished"
+    page.wait_for_timeout(1500)
+    assert len(closed) <= 2
 
 
 def test_a_reload_keeps_the_knobs(page):
