@@ -163,13 +163,13 @@ def test_an_unknown_model_is_named_even_when_the_sampler_is_given():
 def test_a_sampler_of_the_other_family_is_refused():
     assert "allowed: sde, ode." in refused("sampler", "confidence")
     said = refused("sampler", "ode", **MASKED)
-    assert "allowed: ancestral, confidence, random, entropy, margin, threshold, remask." in said
+    assert "allowed: random, ancestral, confidence, entropy, margin, threshold, remask." in said
 
 
 def test_an_empty_sampler_becomes_the_first_of_the_family():
     assert Recipe.parse({"sampler": ""}).sampler == "sde"
-    assert Recipe.parse(MASKED | {"sampler": ""}).sampler == "ancestral"
-    assert Recipe.parse(MASKED).sampler == "ancestral"
+    assert Recipe.parse(MASKED | {"sampler": ""}).sampler == "random"
+    assert Recipe.parse(MASKED).sampler == "random"
 
 
 CHANGED = [

@@ -9,7 +9,7 @@ SAMPLERS = {
     "masked": {
         f.__name__: f
         for f in (
-            masked.ancestral, masked.confidence, masked.random, masked.entropy, masked.margin, masked.threshold,
+            masked.random, masked.ancestral, masked.confidence, masked.entropy, masked.margin, masked.threshold,
             masked.remask,
         )
     },

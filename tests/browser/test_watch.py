@@ -248,7 +248,7 @@ def test_four_samples_are_four_rows_with_their_seeds(page):
 def test_switching_the_model_offers_its_samplers_and_knobs(page):
     page.locator("#knob-model input").click()
     page.get_by_role("option", name="stories-masked").click()
-    page.wait_for_function("document.querySelector('#knob-sampler input').value === 'ancestral'")
+    page.wait_for_function("document.querySelector('#knob-sampler input').value === 'random'")
     page.get_by_text("More knobs").click()
     page.wait_for_selector("#knob-guidance:visible")
     assert page.locator("#knob-churn:visible").count() == 0
