@@ -42,7 +42,12 @@ def wait_for_end(page, status="finished"):
         t.end.status === status && {PLAYER}.step() === t.frames.at(-1).s; }}""",
         arg=status,
     )
+    wait_for_drawing(page)
     return state(page)
+
+
+def wait_for_drawing(page):
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def run(page, **knobs):
@@ -82,7 +87,7 @@ def test_a_drawn_seed_is_shown_and_can_be_kept(page):
 def test_scrubbing_back_shows_the_earlier_row(page):
     shown = run(page, seed=7, steps=16)
     page.evaluate(f"{PLAYER}.goTo(2)")
-    page.wait_for_function(f"{PLAYER}.step() === 2")
+    wait_for_drawing(page)
     assert page.locator(".dlm-count").inner_text() == "step 2 / 16"
     assert state(page)["text"] != shown["text"]
     page.locator(".dlm-go-end").click()
@@ -100,6 +105,7 @@ def test_hovering_a_token_shows_its_candidates(page):
 def test_pinning_a_candidate_runs_again_from_the_same_seed(page):
     run(page, seed=7, steps=8)
     page.evaluate(f"{PLAYER}.goTo(3)")
+    wait_for_drawing(page)
     page.locator(".dlm-line .dlm-cell").nth(20).click()
     mark(page)
     page.locator(".dlm-card .dlm-candidate button, .dlm-card button.dlm-candidate").nth(2).click()

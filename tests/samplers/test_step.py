@@ -73,7 +73,7 @@ def test_guidance_goes_past_the_conditional():
 def test_each_family_lists_its_samplers_default_first():
     assert {family: list(samplers) for family, samplers in SAMPLERS.items()} == {
         "continuous": ["sde", "ode"],
-        "masked": ["ancestral", "confidence", "random", "entropy", "margin", "threshold", "remask"],
+        "masked": ["random", "ancestral", "confidence", "entropy", "margin", "threshold", "remask"],
     }
 
 
