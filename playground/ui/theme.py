@@ -15,6 +15,7 @@ CSS = """
 }
 #title h1 { font: 600 1.35rem/1.2 Georgia, 'Iowan Old Style', serif; margin: 4px 0 0; }
 #title p { color: var(--body-text-color-subdued); margin: 2px 0 0; }
+.dark [role=tab][aria-selected=true] { color: #f4a259; border-color: #f4a259; }
 #stage { padding-inline-end: 12px; }
 #stage .dlm-host { min-height: 320px; }
 #run-row button { min-height: 44px; }
@@ -51,4 +52,10 @@ def theme() -> gr.themes.Base:
         block_shadow="none",
         block_padding="4px 0",
         block_info_text_size="*text_xs",
+        # Small print at 4.5:1 and more on both pages.
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_300",
+        block_info_text_color="*neutral_600",
+        block_info_text_color_dark="*neutral_300",
+        color_accent="*primary_600",
     )

@@ -287,3 +287,34 @@ def test_a_phone_sees_text_first_and_nothing_runs_over_the_edge(chromium, url):
     box = phone.locator("#run").bounding_box()
     assert box["height"] >= 44 and box["y"] + box["height"] <= 844
     phone.context.close()
+
+
+CONTRAST = """(selectors) => {
+  const channel = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const luminance = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map((v) => channel(v / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const isOpaque = (colour) => (colour.match(/[\\d.]+/g).map(Number)[3] ?? 1) > 0.9;
+  const ground = (node) => {
+    while (node && !isOpaque(getComputedStyle(node).backgroundColor)) node = node.parentElement;
+    return node ? getComputedStyle(node).backgroundColor : "rgb(255, 255, 255)";
+  };
+  return selectors.map((selector) => {
+    const node = document.querySelector(selector);
+    const [a, b] = [getComputedStyle(node).color, ground(node)].map(luminance).sort((x, y) => y - x);
+    return [selector, (a + 0.05) / (b + 0.05)];
+  });
+}"""
+READ = ["#title p", "[role=tab]", "#knob-prompt span", "#run", "#stop", ".dlm-meter", ".dlm-note", ".dlm-line",
+        "#knob-seed input", ".gallery-item"]  # fmt: skip
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(visitor, url, theme):
+    tab = visitor.new_page()
+    tab.goto(f"{url}?__theme={theme}")
+    tab.wait_for_selector(".dlm-note:visible")
+    tab.wait_for_timeout(300)
+    for selector, ratio in tab.evaluate(CONTRAST, READ):
+        assert ratio >= 4.5, (selector, ratio)
