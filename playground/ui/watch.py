@@ -99,7 +99,9 @@ def _connect(page, saved, boxes, canvas, figure, link, run, stop, dice, lock, re
     for event, change in ((canvas.pin, add_pin), (canvas.unpin, drop_pin)):
         changed = event(change, [boxes["pins"], boxes["model"]], [boxes["pins"], boxes["seed"]], **quiet)
         runs.append(changed.success(watch, inputs, outputs, **live))
-    opened = page.load(restore, saved, [*inputs, autorun], **quiet).then(fit, model_and_sampler, fitted, **quiet)
+    opened = page.load(restore, saved, [*inputs, autorun], **quiet | {"queue": True}).then(  # only the queue warns
+        fit, model_and_sampler, fitted, **quiet
+    )
     runs.append(opened.then(watch_if, [autorun, *inputs], outputs, **live))
     for event in runs:
         event.then(share_link, query, link, **quiet)

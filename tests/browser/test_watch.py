@@ -216,6 +216,16 @@ def test_a_share_link_opens_and_runs_the_same(page, chromium):
     other.context.close()
 
 
+def test_a_link_that_cannot_be_used_says_why_and_opens_the_page(visitor, url):
+    tab = visitor.new_page()
+    tab.goto(f"{url}?steps=0&prompt=Hello")
+    tab.wait_for_selector(".toast-body")
+    assert "This link could not be used. steps: 0 is out of range; allowed: whole numbers from 1 to 256." in (
+        tab.locator(".toast-body").first.inner_text()
+    )
+    assert knob(tab, "prompt").input_value() == "Once upon a time"
+
+
 def test_hostile_prompts_are_shown_verbatim_and_the_page_goes_on_working(page):
     for prompt in HOSTILE:
         shown = run(page, seed=1, steps=2, prompt=prompt)
