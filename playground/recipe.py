@@ -15,7 +15,7 @@ from playground.schedules import SCHEDULES
 
 MAX_SEED = 2**31 - 1
 MAX_PROMPT_CHARACTERS = 20_000  # refused before the tokenizer sees it
-PIN = re.compile(r'\s*(\d{1,9})\s*:\s*("(?:[^"\\]|\\.)*"|[^,"\s][^,"]*?)\s*(?:,|$)')
+PIN = re.compile(r'\s*(\d{1,9})\s*:\s*("(?:[^"\\]|\\.)*"|[^,"\s](?:[^,"]*[^,"\s])?)\s*(?:,|$)')
 
 
 class RecipeError(ValueError):
@@ -101,7 +101,7 @@ class Recipe:
     def from_json(cls, text: str) -> "Recipe":
         try:
             values = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RecipeError("recipe", f"is not JSON ({error}).") from None
         if not isinstance(values, dict):
             raise RecipeError("recipe", "must be a JSON object of fields.")
@@ -142,8 +142,10 @@ class Recipe:
 
 def parse_pins(text: str) -> dict[int, str]:
     """`12:dragon, 13:"ing"` -> {12: 'dragon', 13: '"ing"'}."""
-    pins, at = {}, 0
-    while at < len(text.rstrip(" ,")):
+    if len(text) > MAX_PROMPT_CHARACTERS:
+        raise RecipeError("pins", f"has {len(text):,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
+    pins, at, end = {}, 0, len(text.rstrip(" ,"))
+    while at < end:
         match = PIN.match(text, at)
         if not match:
             raise RecipeError("pins", f"cannot read {text[at : at + 40]!r}; write cell:word, as in 12:dragon, 20:park.")
@@ -207,7 +209,7 @@ def _typed_pins(value) -> dict[int, str]:
             return parse_pins(text)
         try:
             value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RecipeError("pins", f"is not JSON ({error}).") from None
     if not isinstance(value, Mapping):
         raise RecipeError("pins", f"{_shown(value)} is not a table of cells and words.")

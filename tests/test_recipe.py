@@ -314,3 +314,9 @@ def test_pins_given_to_a_recipe_are_copied():
     recipe = Recipe.parse({"pins": given})
     given[13] = "park"
     assert recipe.pins == {12: "dragon"}
+
+
+def test_hostile_pins_are_refused_at_once():
+    refused("pins", "1:a" + " " * 19_000 + '"')
+    refused("pins", "1:a," * 10_000)
+    refused("pins", '{"a":' * 100_000)

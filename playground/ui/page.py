@@ -23,7 +23,7 @@ def build() -> gr.Blocks:
         with gr.Tab("Watch"):
             watch.build(saved, page)
         api.publish()
-    return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=True)
+    return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
 
 
 def launch(page: gr.Blocks, port: int | None = None, **options):
