@@ -91,8 +91,9 @@ def test_two_flags_are_two_clusters(tokenizer):
     assert [piece for piece in tokenizer.pieces(tokenizer.encode("🇩🇪🇫🇷")) if piece] == ["🇩🇪", "🇫🇷"]
 
 
-def test_a_combining_mark_stays_with_its_letter(tokenizer):
-    assert [piece for piece in tokenizer.pieces(tokenizer.encode("e\u0301")) if piece] == ["e\u0301"]
+@pytest.mark.parametrize("cluster", ["e\u0301", "\u0915\u093f", "1\ufe0f\u20e3"], ids=["above", "spacing", "enclosing"])
+def test_a_combining_mark_stays_with_its_letter(tokenizer, cluster):
+    assert [piece for piece in tokenizer.pieces(tokenizer.encode(cluster)) if piece] == [cluster]
 
 
 def test_a_combining_mark_after_a_special_cell_has_nothing_to_join(tokenizer):
