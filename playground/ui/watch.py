@@ -1,5 +1,6 @@
 """The Watch tab: a prompt, and text that resolves out of noise, live."""
 
+import html
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,9 +47,10 @@ def watch(*values) -> Iterator[tuple]:
         for trace in record(Recipe.parse(dict(zip(NAMES, values, strict=True)))):
             done = trace.end is not None
             figure = plots.run_figure(trace) if done and len(trace.frames) > 1 else gr.skip()
-            yield trace.message(), figure, trace.recipe.to_query() if done else gr.skip()
+            known = done or len(trace.frames) == 1  # the link also of a run that will be stopped
+            yield trace.message(), figure, trace.recipe.to_query() if known else gr.skip()
     except (RecipeError, zoo.ModelError) as error:
-        raise gr.Error(str(error), print_exception=False) from None
+        raise gr.Error(_plain(error), print_exception=False) from None
 
 
 def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
@@ -90,7 +92,7 @@ def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
 def _connect(page, saved, boxes, canvas, figure, link, run, stop, dice, lock, reset) -> None:
     inputs, fitted = [boxes[name] for name in NAMES], [boxes[name] for name in FITTED]
     model_and_sampler = [boxes["model"], boxes["sampler"]]
-    query, autorun = gr.State(""), gr.State(False)
+    query, autorun, complaint = gr.State(""), gr.State(False), gr.State("")
     quiet = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
     live = {"show_progress": "hidden", "api_visibility": "private", "concurrency_id": "model"}
     outputs = [canvas, figure, query]
@@ -99,13 +101,13 @@ def _connect(page, saved, boxes, canvas, figure, link, run, stop, dice, lock, re
     for event, change in ((canvas.pin, add_pin), (canvas.unpin, drop_pin)):
         changed = event(change, [boxes["pins"], boxes["model"]], [boxes["pins"], boxes["seed"]], **quiet)
         runs.append(changed.success(watch, inputs, outputs, **live))
-    opened = page.load(restore, saved, [*inputs, autorun], **quiet | {"queue": True}).then(  # only the queue warns
-        fit, model_and_sampler, fitted, **quiet
-    )
+    opened = page.load(restore, saved, [*inputs, autorun, complaint], **quiet)
+    opened.then(complain, complaint, None, **quiet | {"queue": True})  # only queued events can warn
+    opened = opened.then(fit, model_and_sampler, fitted, **quiet)
     runs.append(opened.then(watch_if, [autorun, *inputs], outputs, **live))
     for event in runs:
         event.then(share_link, query, link, **quiet)
-    stop.click(None, js=STOP, cancels=runs, **quiet)
+    stop.click(None, js=STOP, cancels=runs, **quiet).then(share_link, query, link, **quiet)
 
     gr.on([box.input for box in model_and_sampler], fit, model_and_sampler, fitted, **quiet)
     gr.on([box.change for box in inputs], None, inputs, saved, js=SAVE, **quiet)
@@ -123,17 +125,23 @@ def watch_if(wanted: bool, *values) -> Iterator[tuple]:
 
 
 def restore(saved: dict | None, request: gr.Request) -> list:
-    """The knobs a page opens with, and whether to run at once: those of a share link, else the ones last used here."""
+    """The knobs a page opens with, whether to run at once, and a complaint or "": those of a share link, else the
+    ones last used here."""
     query = {name: value for name, value in dict(request.query_params).items() if name in knobs.FIELDS}
+    kept = (
+        saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}
+    )  # a visitor can write any value there
     try:
-        kept = (
-            saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}
-        )  # a visitor can write any value there
-        recipe = Recipe.parse(query or kept)
+        return [*_values(Recipe.parse(query or kept)), bool(query), ""]
     except RecipeError as error:
-        gr.Warning(f"{'This link' if query else 'The saved settings'} could not be used. {error}")
-        recipe, query = OPENING, {}
-    return [*_values(recipe), bool(query)]
+        what = "This link" if query else "The saved settings"
+        return [*_values(OPENING), False, f"{what} could not be used. {_plain(error)}"]
+
+
+def complain(complaint: str) -> None:
+    """Show a complaint of `restore`, if there is one."""
+    if complaint:
+        gr.Warning(complaint)
 
 
 def add_pin(pins: str, model: str, event: gr.EventData) -> tuple[str, int]:
@@ -171,7 +179,7 @@ def _change_pins(pins: str, model: str, event: gr.EventData, added) -> tuple[str
         kept |= added(values["position"], values["token"], tokenizer)
         return format_pins(dict(sorted(kept.items()))), Recipe.parse({"seed": values["seed"]}).seed
     except (RecipeError, zoo.ModelError) as error:
-        raise gr.Error(str(error), print_exception=False) from None
+        raise gr.Error(_plain(error), print_exception=False) from None
 
 
 def fit(model: str, sampler: str) -> list:
@@ -179,7 +187,12 @@ def fit(model: str, sampler: str) -> list:
     try:
         return knobs.for_model(model, sampler, FITTED)
     except RecipeError as error:
-        raise gr.Error(str(error), print_exception=False) from None
+        raise gr.Error(_plain(error), print_exception=False) from None
+
+
+def _plain(error: Exception) -> str:
+    """A sentence for a toast, which Gradio renders as HTML: what a visitor or a link put in it stays text."""
+    return html.escape(str(error), quote=False)
 
 
 def _values(recipe: Recipe) -> list:

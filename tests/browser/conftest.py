@@ -27,8 +27,20 @@ def visitor(chromium):
 
 
 @pytest.fixture
-def page(visitor, url):
-    tab = visitor.new_page()
-    tab.goto(url)
-    tab.wait_for_selector("#watch-canvas .dlm-line")
-    return tab
+def arrive(url):
+    """Open the page in a tab of a context and wait until its knobs are the visitor's to change."""
+
+    def open_page(context):
+        tab = context.new_page()
+        with tab.expect_response(lambda response: "/gradio_api/run/" in response.url):  # the knobs are restored
+            tab.goto(url)
+        tab.wait_for_selector("#watch-canvas .dlm-line")
+        tab.wait_for_timeout(200)
+        return tab
+
+    return open_page
+
+
+@pytest.fixture
+def page(visitor, arrive):
+    return arrive(visitor)

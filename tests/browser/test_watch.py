@@ -162,10 +162,8 @@ def test_closing_the_tab_ends_the_work(page, closed):
     assert closed and closed[0] - asked < 3
 
 
-def test_two_visitors_see_their_own_runs(page, chromium, url):
-    other = chromium.new_context().new_page()
-    other.goto(url)
-    other.wait_for_selector("#watch-canvas .dlm-line")
+def test_two_visitors_see_their_own_runs(page, chromium, arrive):
+    other = arrive(chromium.new_context())
     for tab, seed in ((page, 101), (other, 202)):
         set_knob(tab, "seed", seed)
         mark(tab)
@@ -224,6 +222,26 @@ def test_a_link_that_cannot_be_used_says_why_and_opens_the_page(visitor, url):
         tab.locator(".toast-body").first.inner_text()
     )
     assert knob(tab, "prompt").input_value() == "Once upon a time"
+
+
+@pytest.mark.parametrize("field", ["model", "sampler", "pins", "seed"])
+def test_markup_in_a_link_stays_text_in_the_warning(visitor, url, field):
+    tab = visitor.new_page()
+    tab.goto(f"{url}?{field}=%3Cimg%20src=//x/p%3E%3Ca%20href=//x%3Eclick")
+    tab.wait_for_selector(".toast-body")
+    assert "<img src=//x/p><a href=//x>click" in tab.locator(".toast-body").first.inner_text()
+    assert tab.locator(".toast-body img, .toast-body a").count() == 0
+
+
+def test_the_link_after_stop_is_that_of_the_stopped_run(page):
+    run(page, seed=11, steps=3)
+    set_knob(page, "seed", 12)
+    start_a_long_run(page)
+    page.click("#stop")
+    wait_for_end(page, "stopped")
+    page.get_by_text("Share this run").click()
+    link = "document.querySelector('#share-link textarea, #share-link input')?.value"
+    page.wait_for_function(f"{link}?.includes('seed=12') && {link}.includes('steps=256')")
 
 
 def test_hostile_prompts_are_shown_verbatim_and_the_page_goes_on_working(page):
