@@ -11,7 +11,7 @@ SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "s
 
 CSS = """
 .gradio-container main {
-  width: 100%; max-width: 1360px !important; margin-inline: auto; padding-block: 8px !important;
+  width: 100%; max-width: 1360px !important; margin-inline: auto !important; padding-block: 8px !important;
 }
 #title h1 { font: 600 1.35rem/1.2 Georgia, 'Iowan Old Style', serif; margin: 4px 0 0; }
 #title p { color: var(--body-text-color-subdued); margin: 2px 0 0; }

@@ -346,3 +346,13 @@ def test_text_stands_out_from_its_ground(visitor, url, theme):
     tab.wait_for_timeout(300)
     for selector, ratio in tab.evaluate(CONTRAST, READ):
         assert ratio >= 4.5, (selector, ratio)
+
+
+@pytest.mark.parametrize("width", [1280, 1600, 1920])
+def test_the_page_stands_in_the_middle_of_a_wide_screen(chromium, url, width):
+    tab = chromium.new_context(viewport={"width": width, "height": 900}).new_page()
+    tab.goto(url)
+    tab.wait_for_selector("#watch-canvas .dlm-line")
+    box = tab.evaluate("(({left, right}) => [left, right])(document.querySelector('main').getBoundingClientRect())")
+    assert abs(box[0] - (tab.evaluate("document.documentElement.clientWidth") - box[1])) <= 2
+    tab.context.close()
