@@ -10,6 +10,9 @@ from playground.denoisers import zoo
 from playground.engine import RunError, record
 from playground.interfaces import bench, facts
 from playground.recipe import Recipe, RecipeError
+from playground.training import stages
+from playground.training.checkpoint import TrainingError
+from playground.training.data import CorpusError
 
 REFUSED, FAILED = 2, 1
 
@@ -19,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.command(options) or 0
-    except (RecipeError, zoo.ModelError) as error:
+    except (RecipeError, zoo.ModelError, TrainingError, CorpusError) as error:
         print(f"playground: {error}", file=sys.stderr)
         return REFUSED
     except (RunError, OSError) as error:
@@ -73,6 +76,11 @@ def run_bench(options) -> None:
     print(json.dumps(found) if options.json else bench.table(found))
 
 
+def train(options) -> None:
+    """Train a denoiser on a folder of text; under torchrun on several processes."""
+    stages.run(options)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m playground", description="Text diffusion models, step by step.")
     parser.add_argument("--version", action="version", version=__version__)
@@ -92,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")
     sub = add("models", models)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
+    stages.arguments(add("train", train))
     sub = add("bench", run_bench)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")
