@@ -31,7 +31,7 @@ class Canvas:
             raise RecipeError(
                 "prompt",
                 f"is {len(prompt):,} tokens; a row of length {recipe.length} holds a prompt of up to "
-                f"{recipe.length - 2} tokens. Shorten the prompt or raise the length (up to 256).",
+                f"{recipe.length - 2} tokens. Shorten the prompt or raise the length (up to 512).",
             )
         ids = torch.full((recipe.length,), PAD)
         fixed = torch.zeros(recipe.length, dtype=torch.bool)

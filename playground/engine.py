@@ -5,11 +5,15 @@ import time
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from playground.canvas import Canvas
 from playground.denoisers import zoo
+from playground.denoisers.zoo import Model
 from playground.recipe import Recipe
-from playground.samplers import SAMPLERS, knobs
+from playground.samplers import SAMPLERS, own_knobs
+from playground.samplers.blocks import by_blocks
+from playground.samplers.refine import refine
 from playground.samplers.step import Step
 from playground.schedules import schedule_for
 from playground.trace import Trace
@@ -40,14 +44,10 @@ class Run:
     def steps(self) -> Iterator[Step]:
         """The run, one function evaluation at a time; close the iterator to stop it. Raises RunError when the
         time limit has passed or the denoiser's output is not finite."""
-        recipe, denoiser = self.recipe, self.model.denoiser
+        recipe = self.recipe
         ids, fixed = self.canvas.batch(recipe.samples)
         rngs = [torch.Generator().manual_seed(seed) for seed in recipe.seeds]
-        options = {name: getattr(recipe, name) for name in knobs(self.model.family, recipe.sampler)}
-        if "schedule" in options:
-            options["schedule"] = schedule_for(recipe.schedule, denoiser)
-        sampler = SAMPLERS[self.model.family][recipe.sampler](denoiser, ids, fixed, rngs, **options)
-
+        sampler = sampled(self.model, recipe, ids, fixed, rngs)
         deadline, seconds = time.monotonic() + time_limit(), 0.0
         while True:
             started = time.perf_counter()
@@ -67,6 +67,23 @@ class Run:
                     f"Stopped after step {step.index + 1} of {recipe.steps}: "
                     f"the run passed the time limit of {time_limit():g} seconds."
                 )
+
+
+def sampled(model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator]) -> Iterator[Step]:
+    """The Steps of any rows [B, L] under a recipe's sampler and knobs; one generator a row."""
+    options = {name: getattr(recipe, name) for name in own_knobs(model.family, recipe.sampler)}
+    if "schedule" in options:
+        options["schedule"] = schedule_for(recipe.schedule, model.denoiser)
+    sampler = SAMPLERS[model.family][recipe.sampler]
+    if recipe.block and model.family != "autoregressive":
+        steps = by_blocks(sampler, model.denoiser, ids, fixed, rngs, block=recipe.block, **options)
+    else:
+        steps = sampler(model.denoiser, ids, fixed, rngs, **options)
+    last = None
+    for last in steps:
+        yield last
+    if recipe.refine and last is not None and model.family != "autoregressive":
+        yield from refine(last, model.denoiser, zoo.reader(model).denoiser, fixed, recipe.refine)
 
 
 def run(recipe: Recipe) -> Iterator[Step]:

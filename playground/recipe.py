@@ -44,7 +44,7 @@ class Recipe:
 
     model: str = knob("stories-continuous", "Model", "Which trained denoiser runs.", choices=lambda r: zoo.catalogue())
     prompt: str = knob("", "Prompt", "The text the row starts with. Empty: unconditional, nothing is given.")
-    length: int = knob(64, "Length", "Cells in the row, in tokens, the prompt included.", 8, 256)
+    length: int = knob(64, "Length", "Cells in the row, in tokens, the prompt included.", 8, 512)
     steps: int = knob(32, "Steps", "Denoising steps from noise to text.", 1, 256)
     sampler: str = knob(
         "", "Sampler", "How the next row is made from the denoiser's answer.", choices=lambda r: SAMPLERS[_family(r)]
@@ -68,6 +68,12 @@ class Recipe:
     top_k: int = knob(0, "Top-k", "Draw among this many best tokens only; 0 among all.", 0, 4096)
     top_p: float = knob(1.0, "Top-p", "Draw among the fewest best tokens that hold this much probability.", 0.0, 1.0)
     eta: float = knob(0.1, "Remasking", "Sampler remask: chance that a filled cell is masked again.", 0.0, 1.0)
+    block: int = knob(
+        0, "Block", "Finish this many cells, then go on to the next ones; 0: the whole row at once.", 0, 128
+    )
+    refine: int = knob(
+        0, "Refine", "Rounds at the end in which doubtful words are chosen again with the autoregressive model.", 0, 8
+    )
     seed: int = knob(-1, "Seed", "The same seed gives the same text; -1 is drawn once and reported.", -1, MAX_SEED)
     samples: int = knob(1, "Samples", "Rows made together; row i uses seed + i.", 1, 8)
     pins: dict[int, str] = knob(

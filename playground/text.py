@@ -33,6 +33,9 @@ class Tokenizer:
         symbols = [self._fast.id_to_token(i) for i in range(self.vocab_size)]
         self._bytes = [b"" if i <= EOS else bytes(byte_of[s] for s in symbol) for i, symbol in enumerate(symbols)]
 
+    def same_tokens(self, other: "Tokenizer") -> bool:
+        return self._bytes == other._bytes
+
     def encode(self, text: str) -> list[int]:
         """Ids of `text`, without start or end marks. Raises ValueError on text that UTF-8 cannot hold."""
         try:

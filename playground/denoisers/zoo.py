@@ -86,6 +86,15 @@ def load(name: str) -> Model:
         return _load_cached(models_folder() / name)
 
 
+def reader(model: Model) -> Model:
+    """The autoregressive model with the same tokens as `model`: the second opinion of `refine` and the quick judge.
+    Raises ModelError."""
+    for name, family in catalogue().items():
+        if family == "autoregressive" and (found := load(name)).tokenizer.same_tokens(model.tokenizer):
+            return found
+    raise ModelError(f"There is no autoregressive model with the tokens of {model.name}, which refine needs.")
+
+
 _loading = threading.Lock()
 
 

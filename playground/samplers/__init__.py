@@ -18,7 +18,15 @@ SAMPLERS = {
 }  # fmt: skip
 
 
+WHOLE_ROW = ["block", "refine"]  # what can be done around any sampler that sees the whole row
+
+
 def knobs(family: str, sampler: str) -> list[str]:
-    """The Recipe fields a sampler listens to: its keyword-only parameters."""
+    """The Recipe fields that matter with a sampler: its own, and those around it."""
+    return own_knobs(family, sampler) + (WHOLE_ROW if family != "autoregressive" else [])
+
+
+def own_knobs(family: str, sampler: str) -> list[str]:
+    """A sampler's keyword-only parameters."""
     parameters = inspect.signature(SAMPLERS[family][sampler]).parameters.values()
     return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]

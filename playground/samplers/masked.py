@@ -115,7 +115,7 @@ def _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, choose: Call
     shape = (*x.shape, CANDIDATES)
     probability, candidates, chances = torch.zeros(x.shape), torch.zeros(shape, dtype=torch.long), torch.zeros(shape)
     for k in range(steps):
-        cells = x == mask
+        cells = (x == mask) & ~fixed
         logits = denoiser(x.to(device))[cells.to(device)]
         if guiding:
             without = denoiser(torch.where(fixed, mask, x).to(device))[cells.to(device)]
@@ -138,7 +138,7 @@ def _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, choose: Call
             probability=probability.masked_fill(fixed, 1.0), entropy=entropy,
             candidates=candidates.clone(), candidate_probability=chances.clone(), evaluations=(k + 1) * (1 + guiding),
         )  # fmt: skip
-        if not (x == mask).any() and again is None:
+        if not ((x == mask) & ~fixed).any() and again is None:
             return
 
 

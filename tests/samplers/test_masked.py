@@ -10,7 +10,6 @@ from playground.samplers import SAMPLERS, knobs
 from playground.samplers.masked import (
     ancestral,
     confidence,
-    draw,
     entropy,
     margin,
     random,
@@ -19,7 +18,7 @@ from playground.samplers.masked import (
     threshold,
     unmask_probability,
 )  # fmt: skip
-from playground.samplers.step import State
+from playground.samplers.step import State, draw
 from playground.schedules import SCHEDULES
 
 V, L = 12, 20
