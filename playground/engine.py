@@ -3,11 +3,14 @@
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from playground.canvas import Canvas
 from playground.denoisers import zoo
+from playground.denoisers.zoo import Model
 from playground.recipe import Recipe
 from playground.samplers import SAMPLERS, knobs
 from playground.samplers.step import Step
@@ -43,10 +46,7 @@ class Run:
         recipe, denoiser = self.recipe, self.model.denoiser
         ids, fixed = self.canvas.batch(recipe.samples)
         rngs = [torch.Generator().manual_seed(seed) for seed in recipe.seeds]
-        options = {name: getattr(recipe, name) for name in knobs(self.model.family, recipe.sampler)}
-        if "schedule" in options:
-            options["schedule"] = schedule_for(recipe.schedule, denoiser)
-        sampler = SAMPLERS[self.model.family][recipe.sampler](denoiser, ids, fixed, rngs, **options)
+        sampler = _sampler(recipe, denoiser, ids, fixed, rngs)
 
         deadline, seconds = time.monotonic() + time_limit(), 0.0
         while True:
@@ -56,11 +56,7 @@ class Run:
             seconds += time.perf_counter() - started
             if step is None:
                 return
-            if not (step.entropy.isfinite().all() and step.probability.isfinite().all()):
-                raise RunError(
-                    f"Step {step.index + 1} gave numbers that are not finite (NaN or Inf) in {self.model.dtype}; "
-                    "set PLAYGROUND_DTYPE=float32 and run again."
-                )
+            _check_finite(step, self.model)
             yield step.timed(seconds)
             if time.monotonic() > deadline:
                 raise RunError(
@@ -88,3 +84,33 @@ def record(recipe: Recipe) -> Iterator[Trace]:
     except RunError as error:
         trace.close("error", str(error))
     yield trace
+
+
+def complete(recipe: Recipe, model: Model, ids: Tensor, fixed: Tensor, rows: int = 32) -> Iterator[Tensor]:
+    """Rows ids [N, L], given where fixed [N, L], run to their end, `rows` at a time and without a time limit: yields
+    tokens [up to `rows`, L]. Row i uses seed + i, so it is the same however many there are. Raises RunError."""
+    seeds = replace(recipe, samples=len(ids)).seeds
+    for at in range(0, len(ids), rows):
+        batch = slice(at, at + rows)
+        rngs = [torch.Generator().manual_seed(seed) for seed in seeds[batch]]
+        with torch.inference_mode():
+            for step in _sampler(recipe, model.denoiser, ids[batch], fixed[batch], rngs):
+                _check_finite(step, model)
+        yield step.tokens
+
+
+def _sampler(recipe: Recipe, denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator]) -> Iterator[Step]:
+    """The recipe's sampler over rows ids [B, L], given where fixed [B, L], with the knobs that it listens to."""
+    options = {name: getattr(recipe, name) for name in knobs(denoiser.family, recipe.sampler)}
+    if "schedule" in options:
+        options["schedule"] = schedule_for(recipe.schedule, denoiser)
+    return SAMPLERS[denoiser.family][recipe.sampler](denoiser, ids, fixed, rngs, **options)
+
+
+def _check_finite(step: Step, model: Model) -> None:
+    """Raises RunError where the denoiser's output was not finite."""
+    if not (step.entropy.isfinite().all() and step.probability.isfinite().all()):
+        raise RunError(
+            f"Step {step.index + 1} gave numbers that are not finite (NaN or Inf) in {model.dtype}; "
+            "set PLAYGROUND_DTYPE=float32 and run again."
+        )
