@@ -5,9 +5,10 @@ import importlib.util
 from pathlib import Path
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from playground.denoisers import zoo
-from playground.quality import ROWS, BundledJudge, Judge
+from playground.quality import BundledJudge, Judge, batches
 
 
 class JudgeError(ValueError):
@@ -33,13 +34,11 @@ class SmolJudge:
     def nll(self, texts: list[str]) -> tuple[float, int]:
         encoded = [self.tokenizer.encode(text, add_special_tokens=False) for text in texts]
         self.cut += sum(len(ids) > self.longest for ids in encoded)
-        rows = sorted((ids[: self.longest] for ids in encoded if len(ids) > 1), key=len)
-        self.skipped += len(texts) - len(rows)
-        nats, tokens = 0.0, 0
-        for at in range(0, len(rows), ROWS):
-            batch = rows[at : at + ROWS]
-            ids = torch.tensor([row + [0] * (len(batch[-1]) - len(row)) for row in batch])
-            real = torch.tensor([[1] * len(row) + [0] * (len(batch[-1]) - len(row)) for row in batch])
+        self.skipped += sum(len(ids) < 2 for ids in encoded)
+        rows, nats, tokens = [ids[: self.longest] for ids in encoded], 0.0, 0
+        for batch in batches(rows):
+            ids = pad_sequence([torch.tensor(rows[i]) for i in batch], batch_first=True)
+            real = pad_sequence([torch.ones(len(rows[i]), dtype=torch.long) for i in batch], batch_first=True)
             logits = self.model(ids, attention_mask=real).logits[:, :-1]
             found = logits.float().log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
             nats -= float(found[real[:, 1:].bool()].double().sum())
@@ -78,4 +77,6 @@ def _transformers():
     for name in ("transformers", "gguf", "accelerate"):
         if importlib.util.find_spec(name) is None:
             raise JudgeError(f"'smollm2' needs the package {name}: pip install -r requirements-evaluate.txt.")
-    return importlib.import_module("transformers")
+    transformers = importlib.import_module("transformers")
+    transformers.utils.logging.disable_progress_bar()
+    return transformers

@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from playground.text import BOS, PAD
 
 WORD = re.compile(r"\w+|[^\w\s]")
-ROWS = 32  # texts a judge reads at once
+BUDGET = 2048  # cells a judge reads at once: with a vocabulary of 50,000 their logits take 0.4 GB
 
 
 def words(text: str) -> list[str]:
@@ -127,9 +127,7 @@ def score(model, texts: list[str]) -> list[Tensor]:
     before the text; empty for an empty text. Of a text longer than `longest(model)` its beginning is scored."""
     ids = [[BOS, *model.tokenizer.encode(text)[: longest(model)]] for text in texts]
     scores = [torch.zeros(0)] * len(texts)
-    order = sorted((i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i]))
-    for at in range(0, len(order), ROWS):
-        batch = order[at : at + ROWS]
+    for batch in batches(ids):
         rows = pad_sequence([torch.tensor(ids[i]) for i in batch], batch_first=True, padding_value=PAD)
         rows = rows.to(model.device)
         logits = model.denoiser(rows)  # those of cell i come from the cells before it, so padding changes nothing
@@ -137,6 +135,18 @@ def score(model, texts: list[str]) -> list[Tensor]:
         for i, row in zip(batch, found, strict=True):
             scores[i] = row[1 : len(ids[i])].clone()
     return scores
+
+
+def batches(rows: list[list[int]]) -> Iterator[list[int]]:
+    """The places of all rows of two ids or more, those of similar length together, at most BUDGET cells a batch."""
+    batch: list[int] = []
+    for i in sorted((i for i, row in enumerate(rows) if len(row) > 1), key=lambda i: len(rows[i])):
+        if batch and (len(batch) + 1) * len(rows[i]) > BUDGET:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
 
 
 def longest(model) -> int:

@@ -9,14 +9,19 @@ from playground import __version__
 from playground.denoisers import zoo
 from playground.engine import RunError, record
 from playground.interfaces import bench, facts
+from playground.judges import JUDGES
 from playground.recipe import Recipe, RecipeError
+from playground.training import evaluate
+from playground.training.report import table
+from playground.training.settings import Settings
 
 REFUSED, FAILED = 2, 1
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = _parser().parse_args(arguments, argparse.Namespace(arguments=arguments))
     try:
         return options.command(options) or 0
     except (RecipeError, zoo.ModelError) as error:
@@ -73,6 +78,36 @@ def run_bench(options) -> None:
     print(json.dumps(found) if options.json else bench.table(found))
 
 
+def run_evaluate(options) -> None:
+    """Measure a model's texts beside real ones."""
+
+    def progress(line: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    found = evaluate.evaluate(Settings.parse(vars(options)), progress)
+    progress("")
+    print(json.dumps({"arguments": options.arguments} | found, ensure_ascii=False) if options.json else table(found))
+
+
+def _add_evaluate(sub: argparse.ArgumentParser) -> None:
+    for name, metavar, help in (
+        ("model", "M", "Which model."),
+        ("judge", "NAME", f"Which language model reads the texts: {', '.join(JUDGES)} (default bundled)."),
+        ("corpus", "DIR", "A folder of .txt files: real text for the reference rows and the share memorised."),
+        ("shares", "NAME=SHARE,...", "The corpus files the model was trained on; the held-out texts are the first's."),
+        ("steps", "N,...", "Step counts (default 8,16,32,64; with --frontier one, 32)."),
+        ("samples", "N", "Texts for each row of the table (default 256; at most the held-out texts of the corpus)."),
+        ("temperature", "T", "Temperature (default 0.7)."),
+        ("sampler", "S", "Sampler (default the family's first)."),
+        ("frontier", "T,...", "Sweep these temperatures and find where the texts are as diverse as real ones."),
+        ("seed", "N", "Seed of the first text; text i uses seed + i (default 1000)."),
+    ):
+        sub.add_argument(f"--{name}", metavar=metavar, help=help)
+    sub.add_argument("--infill", action="store_true", help="Also hide the middle of real texts and fill it.")
+    sub.add_argument("--json", action="store_true", help="Print one line of JSON.")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m playground", description="Text diffusion models, step by step.")
     parser.add_argument("--version", action="version", version=__version__)
@@ -95,4 +130,5 @@ def _parser() -> argparse.ArgumentParser:
     sub = add("bench", run_bench)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")
+    _add_evaluate(add("evaluate", run_evaluate))
     return parser

@@ -1,0 +1,88 @@
+"""What an evaluation is asked for: its settings, checked, from the texts of a command line."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from playground import judges
+from playground.recipe import Recipe, RecipeError
+
+LENGTH = 64  # cells in a row
+MAX_SAMPLES = 100_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to evaluate. `recipe` holds the model, the sampler, the first seed and every other knob; `steps` and
+    `temperatures` (empty unless the temperature is swept) take the place of its own."""
+
+    recipe: Recipe
+    steps: list[int]
+    temperatures: list[float]
+    samples: int
+    judge: str
+    corpus: str | None
+    shares: dict[str, float] | None
+    infill: bool
+
+    @classmethod
+    def parse(cls, values: Mapping) -> "Settings":
+        """Checked settings from the command line's texts; absent ones take their defaults. Raises RecipeError."""
+        given = {name: value for name, value in values.items() if value is not None}
+        fields = {name: given[name] for name in ("model", "sampler", "temperature", "seed") if name in given}
+        recipe = Recipe.parse({"seed": 1000, "length": LENGTH} | fields).resolved()
+        sweeps = "frontier" in given
+        steps = _numbers("steps", given.get("steps", "32" if sweeps else "8,16,32,64"))
+        temperatures = _numbers("temperature", given["frontier"], "frontier") if sweeps else []
+        if sweeps and len(steps) > 1:
+            raise RecipeError("steps", f"frontier sweeps the temperature at one number of steps, not at {len(steps)}.")
+        if sweeps and "temperature" in given:
+            raise RecipeError("temperature", "frontier sweeps the temperature; leave one of the two out.")
+        if given.get("judge", "bundled") not in judges.JUDGES:
+            raise RecipeError("judge", f"{given['judge'][:40]!r} is unknown; allowed: {', '.join(judges.JUDGES)}.")
+        if given.get("infill") and "corpus" not in given:
+            raise RecipeError("corpus", "is missing; infill hides the middle of real held-out text.")
+        if "shares" in given and "corpus" not in given:
+            raise RecipeError("corpus", "is missing; shares name the files of a corpus.")
+        return cls(
+            recipe, steps, sorted(temperatures), _samples(given.get("samples", 256)), given.get("judge", "bundled"),
+            given.get("corpus"), parse_shares(given["shares"]) if "shares" in given else None,
+            bool(given.get("infill")),
+        )  # fmt: skip
+
+
+def _numbers(knob: str, text: str, field: str | None = None) -> list:
+    """Numbers parted by commas, each checked as that knob of a Recipe; errors name `field`."""
+    try:
+        values = [getattr(Recipe.parse({knob: part.strip()}), knob) for part in str(text).split(",")]
+    except RecipeError as error:
+        raise RecipeError(field or knob, str(error).removeprefix(f"{knob}: ")) from None
+    return list(dict.fromkeys(values))
+
+
+def _samples(value) -> int:
+    try:
+        count = int(str(value))
+    except ValueError:
+        count = 0
+    if not 1 <= count <= MAX_SAMPLES:
+        shown = repr(str(value)[:40])
+        raise RecipeError("samples", f"{shown} is not allowed; allowed: whole numbers from 1 to {MAX_SAMPLES}.")
+    return count
+
+
+def parse_shares(text: str) -> dict[str, float]:
+    """name=share, name=share -> {file name: its share of the training rows}."""
+    shares = {}
+    for part in text.split(","):
+        name, _, share = (piece.strip() for piece in part.rpartition("="))
+        try:
+            number = float(share)
+        except ValueError:
+            number = math.nan
+        if not name or not 0 < number < math.inf:
+            raise RecipeError("shares", f"cannot read {part.strip()[:40]!r}; write name=share, as in stories.txt=0.76.")
+        if name in shares:
+            raise RecipeError("shares", f"{name[:40]!r} is named twice.")
+        shares[name] = number
+    return shares
