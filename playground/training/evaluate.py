@@ -56,6 +56,7 @@ def evaluate(settings: Settings, progress: Progress = lambda line: None) -> dict
     judge = _load_judge(settings.judge)
     progress("reading the corpus")
     reference = Reference.read(settings, model) if settings.corpus else None
+    holes = _holes(settings, model, reference) if settings.infill else None
     count = len(reference.texts) if reference else settings.samples
     real = measure(reference.texts, judge, reference.grams) if reference else None
     runs = _runs(settings, model)
@@ -78,8 +79,8 @@ def evaluate(settings: Settings, progress: Progress = lambda line: None) -> dict
     }
     if settings.temperatures:
         found["frontier"] = frontier(rows, real)
-    if settings.infill:
-        found["infill"] = _infill(settings, runs, model, judge, reference, progress)
+    if holes:
+        found["infill"] = _infill(settings, runs, model, judge, reference, holes, progress)
     return rounded(found | {"notes": _notes(settings, model, judge, found)})
 
 
@@ -123,11 +124,15 @@ def _knobs(recipe: Recipe, model: Model) -> dict:
     return {"sampler": recipe.sampler, "steps": steps, "temperature": recipe.temperature}
 
 
-def _infill(settings: Settings, runs: list[Recipe], model: Model, judge: Judge, reference, progress: Progress) -> dict:
-    """The holes of the reference's documents filled by the model and, from left to right, by a baseline."""
+def _holes(settings: Settings, model: Model, reference: Reference) -> infill.Holes:
     holes = infill.Holes.cut(reference.documents, LENGTH, model.tokenizer, settings.recipe.seed)
     if not holes.spans:
         raise RecipeError("corpus", "no held-out document is long enough to hide its middle.")
+    return holes
+
+
+def _infill(settings, runs: list[Recipe], model: Model, judge: Judge, reference, holes, progress: Progress) -> dict:
+    """The holes in the reference's documents filled by the model and, from left to right, by a baseline."""
     progress("infill: the real middles")
     readings, rows = infill.Readings(judge, model.tokenizer, holes), []
     for recipe in runs:
@@ -136,7 +141,8 @@ def _infill(settings: Settings, runs: list[Recipe], model: Model, judge: Judge, 
     baseline, said = _baseline(settings, model, reference)
     if baseline:
         progress(f"infill: {baseline.name}")
-        recipe = Recipe.parse({"model": baseline.name, "seed": settings.recipe.seed, "length": LENGTH})
+        shared = {name: getattr(settings.recipe, name) for name in ("seed", "length", "temperature")}
+        recipe = Recipe.parse({"model": baseline.name} | shared)
         row = _knobs(recipe, baseline) | infill.fill(recipe, baseline, holes, readings)
         rows.append({"baseline": baseline.name} | row)
     return {"holes": len(holes.spans), "skipped": holes.skipped, "real": readings.real, "rows": rows, "baseline": said}

@@ -32,8 +32,8 @@ class Settings:
         fields = {name: given[name] for name in ("model", "sampler", "temperature", "seed") if name in given}
         recipe = Recipe.parse({"seed": 1000, "length": LENGTH} | fields).resolved()
         sweeps = "frontier" in given
-        steps = _numbers("steps", given.get("steps", "32" if sweeps else "8,16,32,64"))
-        temperatures = _numbers("temperature", given["frontier"], "frontier") if sweeps else []
+        steps = _numbers("steps", given.get("steps", "32" if sweeps else "8,16,32,64"), recipe)
+        temperatures = _numbers("temperature", given["frontier"], recipe, "frontier") if sweeps else []
         if sweeps and len(steps) > 1:
             raise RecipeError("steps", f"frontier sweeps the temperature at one number of steps, not at {len(steps)}.")
         if sweeps and "temperature" in given:
@@ -51,10 +51,11 @@ class Settings:
         )  # fmt: skip
 
 
-def _numbers(knob: str, text: str, field: str | None = None) -> list:
-    """Numbers parted by commas, each checked as that knob of a Recipe; errors name `field`."""
+def _numbers(knob: str, text: str, recipe: Recipe, field: str | None = None) -> list:
+    """Numbers parted by commas, each checked as that knob of the recipe; errors name `field`."""
     try:
-        values = [getattr(Recipe.parse({knob: part.strip()}), knob) for part in str(text).split(",")]
+        parts = (part.strip() for part in str(text).split(","))
+        values = [getattr(Recipe.parse({"model": recipe.model, knob: part}), knob) for part in parts]
     except RecipeError as error:
         raise RecipeError(field or knob, str(error).removeprefix(f"{knob}: ")) from None
     return list(dict.fromkeys(values))
