@@ -61,6 +61,12 @@ class Recipe:
         choices=lambda r: ("contextual", "nearest"),
     )  # fmt: skip
     threshold: float = knob(0.9, "Threshold", "Sampler threshold: commit every token above this probability.", 0.0, 1.0)
+    bound: float = knob(
+        0.1, "Entropy bound", "Sampler entropy_bound: nats of doubt that the cells kept in a step may add up to.",
+        0.0, 100.0,
+    )  # fmt: skip
+    top_k: int = knob(0, "Top-k", "Draw among this many best tokens only; 0 among all.", 0, 4096)
+    top_p: float = knob(1.0, "Top-p", "Draw among the fewest best tokens that hold this much probability.", 0.0, 1.0)
     eta: float = knob(0.1, "Remasking", "Sampler remask: chance that a filled cell is masked again.", 0.0, 1.0)
     seed: int = knob(-1, "Seed", "The same seed gives the same text; -1 is drawn once and reported.", -1, MAX_SEED)
     samples: int = knob(1, "Samples", "Rows made together; row i uses seed + i.", 1, 8)

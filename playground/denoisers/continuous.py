@@ -20,7 +20,8 @@ class ContinuousDenoiser(nn.Module):
     """Noisy embeddings of a row and the noise level -> what each cell should be.
 
     `prior` is the log unigram frequency of the training text; `schedule_loc` and `schedule_log_scale`
-    are the Gumbel noise schedule fitted in training (LangFlow), read by `schedules.Learned`.
+    are the Gumbel noise schedule fitted in training (LangFlow), read by `schedules.Learned`;
+    `schedule_plateau` is the cross-entropy at full noise in the same fit, nats.
     """
 
     family = "continuous"
@@ -44,6 +45,7 @@ class ContinuousDenoiser(nn.Module):
         self.code_in = nn.Linear(embedding_width, width, bias=False)
         self.schedule_loc = nn.Parameter(torch.zeros(()))
         self.schedule_log_scale = nn.Parameter(torch.zeros(()))
+        self.schedule_plateau = nn.Parameter(torch.zeros(()))
 
     def table(self) -> Tensor:
         """The diffused embeddings E [V, De], float32: rows of norm sqrt(De), so each coordinate has unit variance."""
@@ -64,6 +66,19 @@ class ContinuousDenoiser(nn.Module):
         Given cells hold their clean embedding in z. The logits contain the evidence
         (alpha / sigma^2) z E^T: alone it is the exact posterior were the tokens independent.
         """
+        h, evidence = self.hidden(z, log_nsr, self_condition, given, code, table)
+        return self.head(h, self.tokens[: self.vocab_size]).float() + evidence
+
+    def hidden(
+        self,
+        z: Tensor,
+        log_nsr: Tensor,
+        self_condition: Tensor,
+        given: Tensor,
+        code: Tensor | None = None,
+        table: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The trunk's answer [B, L, d], before the head, and the evidence [B, L, V]."""
         table = self.table() if table is None else table
         dtype = self.tokens.dtype
         alpha = torch.sigmoid(-log_nsr).sqrt()[:, None, None]
@@ -78,19 +93,18 @@ class ContinuousDenoiser(nn.Module):
         x = certainty * soft_token + (1 - certainty) * self.tokens[self.vocab_size]
         x = x + self.latent_in((scale * z).to(dtype)) + self.self_condition_in(self_condition.to(dtype))
         x = x + self.given_flag[given.long()]
-
-        h = self.trunk(x, self._prefix(log_nsr, code, dtype))
-        return self.head(h, self.tokens[: self.vocab_size]).float() + evidence
+        return self.trunk(x, self._prefix(log_nsr, code, dtype)), evidence
 
     def _prefix(self, log_nsr: Tensor, code: Tensor | None, dtype: torch.dtype) -> Tensor:
         """Two extra cells [B, 2, d]: the noise level and the semantic code."""
         rate = torch.exp(torch.linspace(math.log(0.1), math.log(10), LEVEL_FEATURES // 2, device=log_nsr.device))
         angle = log_nsr[:, None].float() * rate
         features = torch.cat([angle.sin(), angle.cos()], dim=-1).to(dtype)
-        level = self.prefix[0] + _rowwise(lambda f: self.level_out(F.silu(self.level_in(f))), features)
+        each_row = _rowwise if not self.training else lambda f, x: f(x)
+        level = self.prefix[0] + each_row(lambda f: self.level_out(F.silu(self.level_in(f))), features)
         meaning = self.prefix[1].expand_as(level)
         if code is not None:
-            meaning = meaning + _rowwise(self.code_in, code.to(dtype))
+            meaning = meaning + each_row(self.code_in, code.to(dtype))
         return torch.stack([level, meaning], dim=1)
 
 

@@ -20,4 +20,8 @@ class MaskedDenoiser(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Token ids [B, L] (`mask_id` where nothing is known) -> logits [B, L, V], float32."""
-        return self.head(self.trunk(self.tokens[ids]), self.tokens[: self.vocab_size]).float()
+        return self.head(self.hidden(ids), self.tokens[: self.vocab_size]).float()
+
+    def hidden(self, ids: Tensor) -> Tensor:
+        """The trunk's answer [B, L, d], before the head."""
+        return self.trunk(self.tokens[ids])

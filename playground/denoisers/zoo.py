@@ -13,12 +13,23 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from playground.denoisers.autoregressive import AutoregressiveDenoiser
 from playground.denoisers.continuous import ContinuousDenoiser
 from playground.denoisers.masked import MaskedDenoiser
+from playground.denoisers.uniform import UniformDenoiser
 from playground.text import Tokenizer
 
-FAMILIES = {"continuous": ContinuousDenoiser, "masked": MaskedDenoiser}
-KEPT_FLOAT32 = {"embeddings", "prior", "schedule_loc", "schedule_log_scale"}  # the noise itself lives in these
+FAMILIES = {
+    denoiser.family: denoiser
+    for denoiser in (ContinuousDenoiser, MaskedDenoiser, UniformDenoiser, AutoregressiveDenoiser)
+}
+KEPT_FLOAT32 = {
+    "embeddings",
+    "prior",
+    "schedule_loc",
+    "schedule_log_scale",
+    "schedule_plateau",
+}  # the noise itself lives in these
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -91,7 +102,7 @@ def load_folder(folder: Path, device: str | None = None, dtype: str | None = Non
     if dtype not in DTYPES:
         raise ModelError(f"PLAYGROUND_DTYPE is {dtype!r}; allowed: {', '.join(DTYPES)}.")
     if device == "cpu":
-        _keep_freed_memory()
+        keep_freed_memory()
     weights = _read_weights(folder / "model.safetensors")
     try:
         tokenizer = Tokenizer(folder / "tokenizer.json")
@@ -139,7 +150,7 @@ def best_dtype(device: str) -> str:
     return "bfloat16" if device != "cuda" or torch.cuda.is_bf16_supported() else "float32"
 
 
-def _keep_freed_memory() -> None:
+def keep_freed_memory() -> None:
     """Let glibc keep freed blocks of up to 256 MB. By default it returns blocks past a threshold to the system, and
     faulting them in again can take longer than the arithmetic: drawing 64 tokens took 1.3 ms, now 0.24."""
     m_trim_threshold, m_mmap_threshold = -1, -3

@@ -9,11 +9,11 @@ from playground import __version__
 from playground.denoisers import zoo
 from playground.engine import RunError, record
 from playground.interfaces import bench, facts
-from playground.judges import JUDGES
 from playground.recipe import Recipe, RecipeError
-from playground.training import evaluate
+from playground.training import evaluate, settings, stages
+from playground.training.checkpoint import TrainingError
+from playground.training.data import CorpusError
 from playground.training.report import table
-from playground.training.settings import Settings
 
 REFUSED, FAILED = 2, 1
 
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments, argparse.Namespace(arguments=arguments))
     try:
         return options.command(options) or 0
-    except (RecipeError, zoo.ModelError) as error:
+    except (RecipeError, zoo.ModelError, TrainingError, CorpusError) as error:
         print(f"playground: {error}", file=sys.stderr)
         return REFUSED
     except (RunError, OSError) as error:
@@ -85,27 +85,14 @@ def run_evaluate(options) -> None:
         if sys.stderr.isatty():
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
-    found = evaluate.evaluate(Settings.parse(vars(options)), progress)
+    found = evaluate.evaluate(settings.Settings.parse(vars(options)), progress)
     progress("")
     print(json.dumps({"arguments": options.arguments} | found, ensure_ascii=False) if options.json else table(found))
 
 
-def _add_evaluate(sub: argparse.ArgumentParser) -> None:
-    for name, metavar, help in (
-        ("model", "M", "Which model."),
-        ("judge", "NAME", f"Which language model reads the texts: {', '.join(JUDGES)} (default bundled)."),
-        ("corpus", "DIR", "A folder of .txt files: real text for the reference rows and the share memorised."),
-        ("shares", "NAME=SHARE,...", "The corpus files the model was trained on; the held-out texts are the first's."),
-        ("steps", "N,...", "Step counts (default 8,16,32,64; with --frontier one, 32)."),
-        ("samples", "N", "Texts for each row of the table (default 256; at most the held-out texts of the corpus)."),
-        ("temperature", "T", "Temperature (default 0.7)."),
-        ("sampler", "S", "Sampler (default the family's first)."),
-        ("frontier", "T,...", "Sweep these temperatures and find where the texts are as diverse as real ones."),
-        ("seed", "N", "Seed of the first text; text i uses seed + i (default 1000)."),
-    ):
-        sub.add_argument(f"--{name}", metavar=metavar, help=help)
-    sub.add_argument("--infill", action="store_true", help="Also hide the middle of real texts and fill it.")
-    sub.add_argument("--json", action="store_true", help="Print one line of JSON.")
+def train(options) -> None:
+    """Train a denoiser on a folder of text; under torchrun on several processes."""
+    stages.run(options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -127,8 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")
     sub = add("models", models)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
+    stages.arguments(add("train", train))
     sub = add("bench", run_bench)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")
-    _add_evaluate(add("evaluate", run_evaluate))
+    settings.arguments(add("evaluate", run_evaluate))
     return parser

@@ -2,7 +2,7 @@
 
 import inspect
 
-from playground.samplers import continuous, masked
+from playground.samplers import autoregressive, continuous, masked, uniform
 
 SAMPLERS = {
     "continuous": {f.__name__: f for f in (continuous.sde, continuous.ode)},
@@ -13,6 +13,8 @@ SAMPLERS = {
             masked.remask,
         )
     },
+    "uniform": {f.__name__: f for f in (uniform.ancestral, uniform.entropy_bound)},
+    "autoregressive": {f.__name__: f for f in (autoregressive.left_to_right,)},
 }  # fmt: skip
 
 

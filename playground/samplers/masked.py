@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from playground.samplers.step import CANDIDATES, State, Step, guided, observe, uniform
+from playground.samplers.step import CANDIDATES, State, Step, draw, guided, observe, uniform
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,6 @@ def unmask_probability(masked: float, masked_next: float, sigma: float = 0.0) ->
 def remask_limit(masked: float, masked_next: float) -> float:
     """The largest probability of masking a token again that keeps the marginals: (1 - alpha_s) / alpha_t, at most 1."""
     return 1.0 if masked >= 1 else min(1.0, masked_next / (1 - masked))
-
-
-def draw(logits: Tensor, temperature: float, luck: Tensor) -> Tensor:
-    """A token for each row of logits [n, V] from softmax(logits / T), by inverse CDF at luck [n] in [0, 1); argmax
-    at T = 0."""
-    if temperature == 0:
-        return logits.argmax(-1).cpu()
-    cdf = torch.softmax(logits.cpu() / temperature, dim=-1).cumsum(-1, dtype=torch.float64)
-    at = torch.searchsorted(cdf, (luck * cdf[:, -1])[:, None], right=True)
-    return at.squeeze(-1).clamp(max=logits.shape[-1] - 1)
 
 
 def _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, choose: Callable) -> Iterator[Step]:

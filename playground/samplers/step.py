@@ -85,6 +85,28 @@ def uniform(length: int, rngs: list[torch.Generator]) -> Tensor:
     return torch.stack([torch.rand(length, generator=rng, dtype=torch.float64) for rng in rngs])
 
 
+def draw(logits: Tensor, temperature: float, luck: Tensor, top_k: int = 0, top_p: float = 1.0) -> Tensor:
+    """A token for each row of logits [n, V] from softmax(logits / T), by inverse CDF at luck [n] in [0, 1); argmax
+    at T = 0. `top_k` > 0 keeps that many best tokens; `top_p` < 1 the fewest best that hold that much probability
+    (nucleus, arXiv 1904.09751), counted at this temperature."""
+    if temperature == 0:
+        return logits.argmax(-1).cpu()
+    p = torch.softmax(logits.cpu() / temperature, dim=-1)
+    if top_k or top_p < 1:
+        p = _kept(p, top_k or p.shape[-1], top_p)
+    cdf = p.cumsum(-1, dtype=torch.float64)
+    at = torch.searchsorted(cdf, (luck * cdf[:, -1])[:, None], right=True)
+    return at.squeeze(-1).clamp(max=logits.shape[-1] - 1)
+
+
+def _kept(p: Tensor, top_k: int, top_p: float) -> Tensor:
+    """Probabilities [n, V] with those outside top-k or the nucleus at 0; the best one always stays."""
+    best = p.topk(min(top_k, p.shape[-1]), dim=-1)
+    before = best.values.cumsum(-1) - best.values
+    values = best.values.masked_fill(before >= max(top_p, 1e-9), 0.0)
+    return torch.zeros_like(p).scatter(-1, best.indices, values)
+
+
 def guided(conditional: Tensor, unconditional: Tensor, guidance: float) -> Tensor:
     """Classifier-free guidance (arXiv 2207.12598): away from what the model would say without the given cells."""
     return conditional + guidance * (conditional - unconditional)

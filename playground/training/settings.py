@@ -1,5 +1,6 @@
 """What an evaluation is asked for: its settings, checked, from the texts of a command line."""
 
+import argparse
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,9 +47,32 @@ class Settings:
             raise RecipeError("corpus", "is missing; shares name the files of a corpus.")
         return cls(
             recipe, steps, sorted(temperatures), _samples(given.get("samples", 256)), given.get("judge", "bundled"),
-            given.get("corpus"), parse_shares(given["shares"]) if "shares" in given else None,
+            given.get("corpus"), parse_shares(",".join(given["shares"])) if "shares" in given else None,
             bool(given.get("infill")),
         )  # fmt: skip
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line's options; `Settings.parse` checks what they hold."""
+    for name, metavar, help in (
+        ("model", "M", "Which model."),
+        ("judge", "NAME", f"Which language model reads the texts: {', '.join(judges.JUDGES)} (default bundled)."),
+        ("corpus", "DIR", "A folder of .txt files: real text for the reference rows and the share memorised."),
+        ("steps", "N,...", "Step counts (default 8,16,32,64; with --frontier one, 32)."),
+        ("samples", "N", "Texts for each row of the table (default 256; at most the held-out texts of the corpus)."),
+        ("temperature", "T", "Temperature (default 0.7)."),
+        ("sampler", "S", "Sampler (default the family's first)."),
+        ("frontier", "T,...", "Sweep these temperatures and find where the texts are as diverse as real ones."),
+        ("seed", "N", "Seed of the first text; text i uses seed + i (default 1000)."),
+    ):
+        parser.add_argument(f"--{name}", metavar=metavar, help=help)
+    parser.add_argument(
+        "--share", "--shares", dest="shares", action="append", metavar="FILE=SHARE",
+        help="As for train: the corpus files the model was trained on, repeated or parted by commas; the held-out "
+        "texts are the first's.",
+    )  # fmt: skip
+    parser.add_argument("--infill", action="store_true", help="Also hide the middle of real texts and fill it.")
+    parser.add_argument("--json", action="store_true", help="Print one line of JSON.")
 
 
 def _numbers(knob: str, text: str, recipe: Recipe, field: str | None = None) -> list:

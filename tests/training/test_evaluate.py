@@ -91,7 +91,7 @@ def test_defaults():
         ),
         ({"frontier": "0.5", "temperature": "1"}, "temperature: frontier sweeps the temperature;"),
         ({"infill": True}, "corpus: is missing; infill hides the middle of real held-out text."),
-        ({"shares": "a.txt=1"}, "corpus: is missing; shares name the files of a corpus."),
+        ({"shares": ["a.txt=1"]}, "corpus: is missing; shares name the files of a corpus."),
         ({"corpus": "/nowhere"}, "corpus: The corpus folder /nowhere does not exist or is not a folder."),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_wrong_field_is_a_sentence_that_names_it(values, sentence):
 
 def test_a_corpus_that_cannot_be_used(corpus, tmp_path):
     assert refused(corpus=str(tmp_path)).startswith("corpus: The corpus folder")
-    assert refused(corpus=str(corpus), shares="no.txt=1").startswith("corpus: no.txt cannot be read")
+    assert refused(corpus=str(corpus), shares=["no.txt=1"]).startswith("corpus: no.txt cannot be read")
     (tmp_path / "a.txt").write_text("One story.")
     (tmp_path / "b.txt").write_text("Another story.")
     assert "hold one document each" in refused(corpus=str(tmp_path))
@@ -250,5 +250,7 @@ def test_the_command_prints_a_table_or_one_object(capsys, corpus):
     out = capsys.readouterr().out
     found = json.loads(out)
     assert out.count("\n") == 1 and found["arguments"] == [*arguments, "--json"] and found["judge"] == "letters"
+    assert main([*arguments, "--share", "stories.txt=0.5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["shares"] == {"stories.txt": 0.5}
     assert main(["evaluate", "--judge", "gpt-5"]) == 2
     assert "playground: judge: 'gpt-5' is unknown; allowed: bundled, smollm2." in capsys.readouterr().err
