@@ -138,7 +138,7 @@ def _infill(settings, runs: list[Recipe], model: Model, judge: Judge, reference,
     for recipe in runs:
         progress(f"infill: {_label(recipe, model)}")
         rows.append(_knobs(recipe, model) | infill.fill(recipe, model, holes, readings))
-    baseline, said = _baseline(settings, model, reference)
+    baseline, said = _baseline(model, judge, reference)
     if baseline:
         progress(f"infill: {baseline.name}")
         shared = {name: getattr(settings.recipe, name) for name in ("seed", "length", "temperature")}
@@ -148,7 +148,7 @@ def _infill(settings, runs: list[Recipe], model: Model, judge: Judge, reference,
     return {"holes": len(holes.spans), "skipped": holes.skipped, "real": readings.real, "rows": rows, "baseline": said}
 
 
-def _baseline(settings: Settings, model: Model, reference: Reference) -> tuple[Model | None, str]:
+def _baseline(model: Model, judge: Judge, reference: Reference) -> tuple[Model | None, str]:
     """The first autoregressive model, if it cuts text into the same tokens, and a sentence on it."""
     names = [name for name, family in zoo.catalogue().items() if family == "autoregressive"]
     if model.family == "autoregressive":
@@ -158,7 +158,8 @@ def _baseline(settings: Settings, model: Model, reference: Reference) -> tuple[M
     baseline = zoo.load(names[0])
     if any(baseline.tokenizer.encode(text) != model.tokenizer.encode(text) for text in reference.texts):
         return None, f"{names[0]} cuts text into other tokens, so the baseline that sees only the left is left out."
-    return baseline, f"{names[0]} is the baseline: it sees only the left side of a hole."
+    own = " Here it judges itself, which flatters its own words in the hole." if judge.name == names[0] else ""
+    return baseline, f"{names[0]} is the baseline: it sees only the left side of a hole.{own}"
 
 
 def _notes(settings: Settings, model: Model, judge: Judge, found: dict) -> list[str]:
