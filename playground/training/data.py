@@ -105,7 +105,7 @@ def _documents(path: Path) -> list[str]:
     except OSError as error:
         raise CorpusError(f"{path.name} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{path.name} is not UTF-8 text (byte {error.start:,}).") from None
+        raise CorpusError(f"{path.name} is not UTF-8 text (byte {error.start + 1:,}).") from None
     if "\0" in text:
         raise CorpusError(f"{path.name} holds NUL bytes, so it is not text.")
     parts = text.split(SEPARATOR) if SEPARATOR in text else re.split(r"\n\s*\n", text)

@@ -98,7 +98,8 @@ class Training:
         self.rank, self.world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
         self.device = os.environ.get("PLAYGROUND_DEVICE") or zoo.best_device()
         self.dtype = zoo.DTYPES[os.environ.get("PLAYGROUND_DTYPE") or zoo.best_dtype(self.device)]
-        checkpoint.claim(self.output)
+        if self.rank == 0:
+            checkpoint.claim(self.output)
         state = checkpoint.load_state(self.output) if resume else self._nothing_there()
         torch.manual_seed(plan.seed)
         self.tokenizer_file, source = self._start(resume)
@@ -142,7 +143,10 @@ class Training:
             given = Path(plan.tokenizer)
         else:
             given = own
-            train_tokenizer(plan.corpus, plan.vocabulary, own, plan.shares or None)
+            if self.rank == 0:
+                train_tokenizer(plan.corpus, plan.vocabulary, own, plan.shares or None)
+            if self.world > 1:
+                dist.barrier()
         return given, initial.from_minilm(Tokenizer(given), given) if plan.init == "minilm" else None
 
     def _shape(self) -> dict:
@@ -336,7 +340,7 @@ def _loop(training: Training, log, stopped: list, quiet: bool) -> None:
     bar.close()
     if losses:
         _report(training, log, losses, last=True)
-    if stopped and not quiet:
+    if stopped and training.rank == 0:
         print(
             f"Stopped at step {training.step}, saved in {training.output}; --resume goes on from here.", file=sys.stderr
         )

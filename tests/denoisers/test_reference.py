@@ -27,18 +27,18 @@ NAMES = {
     "E": "embeddings", "zin.weight": "latent_in.weight", "insc.weight": "self_condition_in.weight",
     "flag.weight": "given_flag", "pre": "prefix", "t1.weight": "level_in.weight", "t1.bias": "level_in.bias",
     "t2.weight": "level_out.weight", "t2.bias": "level_out.bias", "ph.weight": "code_in.weight",
-    "g_loc": "schedule_loc", "g_logscale": "schedule_log_scale", "g_H": None,
+    "g_loc": "schedule_loc", "g_logscale": "schedule_log_scale", "g_H": "schedule_plateau",
 }  # fmt: skip
 
 
 def converted(state: dict) -> dict:
-    """The prototype's parameters under the names of ours; g_H belongs to its training alone."""
+    """The prototype's parameters under the names of ours."""
     out = {}
     for key, value in state.items():
         if key.startswith("trunk.layers."):
             _, _, index, name, kind = key.split(".")
             out[f"trunk.layers.{index}.{LAYER[name]}.{kind}"] = value
-        elif NAMES[key]:
+        else:
             out[NAMES[key]] = value
     return out
 
