@@ -106,7 +106,7 @@ def test_a_corpus_that_cannot_be_used(corpus, tmp_path):
     (tmp_path / "b.txt").write_text("Another story.")
     assert "hold one document each" in refused(corpus=str(tmp_path))
     (tmp_path / "b.txt").write_bytes(b"\xff\xfe")
-    assert refused(corpus=str(tmp_path)) == "corpus: b.txt is not UTF-8 text (byte 0)."
+    assert refused(corpus=str(tmp_path)) == "corpus: b.txt is not UTF-8 text (byte 1)."
     (tmp_path / "b.txt").write_text("Hi.\n\nHo.\n\nToo short for a hole.")
     assert refused(corpus=str(tmp_path), infill=True).startswith("corpus: no held-out document is long enough")
 
