@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -48,6 +49,7 @@ class Run:
         ids, fixed = self.canvas.batch(recipe.samples)
         rngs = [torch.Generator().manual_seed(seed) for seed in recipe.seeds]
         sampler = sampled(self.model, recipe, ids, fixed, rngs)
+
         deadline, seconds = time.monotonic() + time_limit(), 0.0
         while True:
             started = time.perf_counter()
@@ -56,11 +58,7 @@ class Run:
             seconds += time.perf_counter() - started
             if step is None:
                 return
-            if not (step.entropy.isfinite().all() and step.probability.isfinite().all()):
-                raise RunError(
-                    f"Step {step.index + 1} gave numbers that are not finite (NaN or Inf) in {self.model.dtype}; "
-                    "set PLAYGROUND_DTYPE=float32 and run again."
-                )
+            _check_finite(step, self.model)
             yield step.timed(seconds)
             if time.monotonic() > deadline:
                 raise RunError(
@@ -105,3 +103,25 @@ def record(recipe: Recipe) -> Iterator[Trace]:
     except RunError as error:
         trace.close("error", str(error))
     yield trace
+
+
+def complete(recipe: Recipe, model: Model, ids: Tensor, fixed: Tensor, rows: int = 32) -> Iterator[Tensor]:
+    """Rows ids [N, L], given where fixed [N, L], run to their end, `rows` at a time and without a time limit: yields
+    tokens [up to `rows`, L]. Row i uses seed + i, so it is the same however many there are. Raises RunError."""
+    seeds = replace(recipe, samples=len(ids)).seeds
+    for at in range(0, len(ids), rows):
+        batch = slice(at, at + rows)
+        rngs = [torch.Generator().manual_seed(seed) for seed in seeds[batch]]
+        with torch.inference_mode():
+            for step in sampled(model, recipe, ids[batch], fixed[batch], rngs):
+                _check_finite(step, model)
+        yield step.tokens
+
+
+def _check_finite(step: Step, model: Model) -> None:
+    """Raises RunError where the denoiser's output was not finite."""
+    if not (step.entropy.isfinite().all() and step.probability.isfinite().all()):
+        raise RunError(
+            f"Step {step.index + 1} gave numbers that are not finite (NaN or Inf) in {model.dtype}; "
+            "set PLAYGROUND_DTYPE=float32 and run again."
+        )

@@ -10,16 +10,18 @@ from playground.denoisers import zoo
 from playground.engine import RunError, record
 from playground.interfaces import bench, facts
 from playground.recipe import Recipe, RecipeError
-from playground.training import stages
+from playground.training import evaluate, settings, stages
 from playground.training.checkpoint import TrainingError
 from playground.training.data import CorpusError
+from playground.training.report import table
 
 REFUSED, FAILED = 2, 1
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = _parser().parse_args(arguments, argparse.Namespace(arguments=arguments))
     try:
         return options.command(options) or 0
     except (RecipeError, zoo.ModelError, TrainingError, CorpusError) as error:
@@ -76,6 +78,18 @@ def run_bench(options) -> None:
     print(json.dumps(found) if options.json else bench.table(found))
 
 
+def run_evaluate(options) -> None:
+    """Measure a model's texts beside real ones."""
+
+    def progress(line: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    found = evaluate.evaluate(settings.Settings.parse(vars(options)), progress)
+    progress("")
+    print(json.dumps({"arguments": options.arguments} | found, ensure_ascii=False) if options.json else table(found))
+
+
 def train(options) -> None:
     """Train a denoiser on a folder of text; under torchrun on several processes."""
     stages.run(options)
@@ -104,4 +118,5 @@ def _parser() -> argparse.ArgumentParser:
     sub = add("bench", run_bench)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")
+    settings.arguments(add("evaluate", run_evaluate))
     return parser

@@ -1,5 +1,6 @@
 """A folder of text -> documents of sentences of token ids, and from these the rows a denoiser trains on."""
 
+import math
 import random
 import re
 from dataclasses import dataclass
@@ -79,6 +80,23 @@ class Corpus:
     def validation_rows(self, count: int, length: int, cut: bool = False) -> Tensor:
         """The openings of `count` held-out documents (all of them where there are fewer), [B, L]."""
         return torch.tensor([opening(document, length, cut) for document in self.validation[:count]])
+
+
+def parse_shares(text: str) -> dict[str, float]:
+    """FILE=SHARE, FILE=SHARE -> {file name: its share of the training rows}."""
+    shares = {}
+    for part in text.split(","):
+        name, _, share = (piece.strip() for piece in part.rpartition("="))
+        try:
+            number = float(share)
+        except ValueError:
+            number = math.nan
+        if not name or not 0 < number < math.inf:
+            raise CorpusError(f"share: cannot read {part.strip()[:40]!r}; write FILE=SHARE, as in stories.txt=0.76.")
+        if name in shares:
+            raise CorpusError(f"share: {name[:40]!r} is named twice.")
+        shares[name] = number
+    return shares
 
 
 def read_texts(folder: Path | str, shares: dict[str, float] | None = None) -> dict[str, list[str]]:

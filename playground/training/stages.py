@@ -1,11 +1,11 @@
 """The train command: one family, or all of them in the order that pays (masked, then the others from it)."""
 
-import math
 import sys
 from dataclasses import fields
 from pathlib import Path
 
-from playground.training.checkpoint import STATE, TrainingError
+from playground.training.checkpoint import STATE
+from playground.training.data import parse_shares
 from playground.training.objectives import OBJECTIVES
 from playground.training.train import Plan, train
 
@@ -55,7 +55,7 @@ def arguments(parser) -> None:
 def run(options) -> None:
     """Train what the options ask for. Raises TrainingError, CorpusError or ModelError."""
     values = {f.name: getattr(options, f.name) for f in fields(Plan) if hasattr(options, f.name)}
-    values["shares"] = _shares(options.share)
+    values["shares"] = parse_shares(",".join(options.share)) if options.share else {}
     names = ("layers", "width", "heads", "hidden", "max_length")
     values["shape"] = {name: getattr(options, name) for name in names if getattr(options, name)}
     if options.family != "all":
@@ -74,17 +74,3 @@ def _one(plan: Plan, options) -> None:
         print(f"{plan.output}: {training.seen:,} tokens in {training.seconds / 60:.1f} minutes.", file=sys.stderr)
     if training.progress < 1:
         raise KeyboardInterrupt
-
-
-def _shares(given: list[str]) -> dict[str, float]:
-    shares = {}
-    for text in given:
-        name, _, share = text.rpartition("=")
-        try:
-            number = float(share)
-        except ValueError:
-            number = math.nan
-        if not name or not 0 < number < math.inf:
-            raise TrainingError(f"share is {text!r}; write FILE=SHARE with a share above 0, as in stories.txt=0.75.")
-        shares[name] = number
-    return shares

@@ -177,7 +177,7 @@ def test_the_command_names_what_is_wrong(plan, capsys, tmp_path):
     assert main(command_line(plan("masked"), tokens=10, corpus=tmp_path / "none")[1:]) == 2
     assert "does not exist or is not a folder" in capsys.readouterr().err
     assert main([*command_line(plan("masked"), tokens=10)[1:], "--share", "a.txt=x"]) == 2
-    assert "share is 'a.txt=x'; write FILE=SHARE" in capsys.readouterr().err
+    assert "share: cannot read 'a.txt=x'; write FILE=SHARE" in capsys.readouterr().err
 
 
 def test_all_families_in_one_command(plan, tmp_path):
