@@ -11,11 +11,21 @@ from playground.recipe import MAX_SEED, Recipe, RecipeError, format_pins, parse_
 DEFAULTS = {
     "model": "stories-continuous", "prompt": "", "length": 64, "steps": 32, "sampler": "sde", "temperature": 0.7,
     "guidance": 0.0, "churn": 1.0, "self_conditioning": True, "schedule": "learned", "rounding": "contextual",
-    "threshold": 0.9, "eta": 0.1, "seed": -1, "samples": 1, "pins": {},
+    "threshold": 0.9, "bound": 0.1, "top_k": 0, "top_p": 1.0, "eta": 0.1,
+    "block": 0, "refine": 0, "seed": -1, "samples": 1, "pins": {},
 }  # fmt: skip
-WHOLE = {"length": (8, 256), "steps": (1, 256), "seed": (-1, 2147483647), "samples": (1, 8)}
+WHOLE = {
+    "length": (8, 512),
+    "steps": (1, 256),
+    "top_k": (0, 4096),
+    "block": (0, 128),
+    "refine": (0, 8),
+    "seed": (-1, 2147483647),
+    "samples": (1, 8),
+}
 REAL = {
     "temperature": (0.0, 2.0), "guidance": (0.0, 5.0), "churn": (0.0, 1.0), "threshold": (0.0, 1.0), "eta": (0.0, 1.0),
+    "bound": (0.0, 100.0), "top_p": (0.0, 1.0),
 }  # fmt: skip
 NUMBERS = WHOLE | REAL
 MASKED = {"model": "stories-masked"}
@@ -143,7 +153,7 @@ def test_an_unknown_field_is_refused_with_the_known_ones():
 @pytest.mark.parametrize(
     ("field", "allowed"),
     [
-        ("model", "stories-continuous, stories-masked"),
+        ("model", "stories-continuous, stories-masked, stories-uniform, stories-autoregressive"),
         ("sampler", "sde, ode"),
         ("schedule", "learned, linear, cosine, sigmoid, sqrt"),
         ("rounding", "contextual, nearest"),

@@ -29,17 +29,26 @@ class Open:
 
 def ancestral(
     denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-    temperature: float = 1.0, guidance: float = 0.0,
+    temperature: float = 1.0, top_p: float = 1.0, guidance: float = 0.0,
 ) -> Iterator[Step]:  # fmt: skip
     """MDLM's reverse process (arXiv 2406.07524): each mask opens with the posterior probability, whatever it holds."""
     yield from remask(
-        denoiser, ids, fixed, rngs, steps=steps, schedule=schedule, temperature=temperature, guidance=guidance, eta=0.0
+        denoiser,
+        ids,
+        fixed,
+        rngs,
+        steps=steps,
+        schedule=schedule,
+        temperature=temperature,
+        top_p=top_p,
+        guidance=guidance,
+        eta=0.0,
     )
 
 
 def remask(
     denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-    temperature: float = 1.0, guidance: float = 0.0, eta: float = 0.1,
+    temperature: float = 1.0, top_p: float = 1.0, guidance: float = 0.0, eta: float = 0.1,
 ) -> Iterator[Step]:  # fmt: skip
     """ReMDM-cap (arXiv 2503.00307): filled cells may be masked again with probability min(eta, its maximum),
     so that mistakes can be mended. eta 0 is `ancestral`."""
@@ -52,39 +61,40 @@ def remask(
             return opens, None
         return opens, uniform(ids.shape[1], rngs) < sigma
 
-    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, choose)
+    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, choose)
 
 
 def confidence(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-               temperature: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
+               temperature: float = 1.0, top_p: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
     """LLaDA's low-confidence remasking (arXiv 2502.09992): commit the drawn tokens of highest raw probability."""
     rank = _ranked(lambda view: view.confidence, fixed, steps, schedule)
-    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, rank)
+    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, rank)
 
 
 def random(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-           temperature: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
+           temperature: float = 1.0, top_p: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
     """Random order, as many cells a step as the schedule says (LLaDA's `random` remasking)."""
     rank = _ranked(lambda view: view.luck, fixed, steps, schedule)
-    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, rank)
+    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, rank)
 
 
 def entropy(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-            temperature: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
+            temperature: float = 1.0, top_p: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
     """Commit where the denoiser's distribution has the lowest entropy (Dream 7B's `entropy`)."""
     rank = _ranked(lambda view: -view.entropy, fixed, steps, schedule)
-    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, rank)
+    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, rank)
 
 
 def margin(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-           temperature: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
+           temperature: float = 1.0, top_p: float = 1.0, guidance: float = 0.0) -> Iterator[Step]:  # fmt: skip
     """Commit where the best token is furthest ahead of the second (Dream 7B's `topk_margin`)."""
     rank = _ranked(lambda view: view.margin, fixed, steps, schedule)
-    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, rank)
+    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, rank)
 
 
 def threshold(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int,
-              temperature: float = 1.0, guidance: float = 0.0, threshold: float = 0.9) -> Iterator[Step]:  # fmt: skip
+              temperature: float = 1.0, top_p: float = 1.0, guidance: float = 0.0,
+              threshold: float = 0.9) -> Iterator[Step]:  # fmt: skip
     """Commit every drawn token above a raw probability, at least one a row and all in the last step
     (Fast-dLLM, arXiv 2505.22618). Often done before `steps` evaluations."""
 
@@ -92,7 +102,7 @@ def threshold(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator],
         best = _top(view.cells, view.confidence, view.cells.any(1).long())
         return (view.confidence > threshold) | best | (k + 1 == steps), None
 
-    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, choose)
+    yield from _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, choose)
 
 
 def unmask_probability(masked: float, masked_next: float, sigma: float = 0.0) -> float:
@@ -106,7 +116,7 @@ def remask_limit(masked: float, masked_next: float) -> float:
     return 1.0 if masked >= 1 else min(1.0, masked_next / (1 - masked))
 
 
-def _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, choose: Callable) -> Iterator[Step]:
+def _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, choose: Callable) -> Iterator[Step]:
     """The loop all samplers share. `choose(view, k)` -> (which of the open cells to commit [n], which committed
     cells to mask again [B, L] or None)."""
     mask, device = denoiser.mask_id, denoiser.tokens.device
@@ -123,7 +133,7 @@ def _fill(denoiser, ids, fixed, rngs, steps, temperature, guidance, choose: Call
         seen = observe(logits)
         candidates[cells], chances[cells] = seen.candidates, seen.chances
         luck, drawing = uniform(x.shape[1], rngs)[cells], uniform(x.shape[1], rngs)[cells]
-        drawn = draw(logits, temperature, drawing)
+        drawn = draw(logits, temperature, drawing, top_p=top_p)
         raw, best = seen.probability(logits, drawn), seen.chances
         commit, again = choose(Open(cells, drawn, raw, seen.entropy, best[:, 0] - best[:, 1], luck), k)
 

@@ -18,7 +18,7 @@ from playground.training import infill
 from playground.training.data import Corpus, CorpusError, Document, read_texts, split
 from playground.training.frontier import frontier
 from playground.training.report import rounded
-from playground.training.settings import LENGTH, Settings
+from playground.training.settings import Settings
 
 SWEPT = ("steps", "temperature")  # these knobs stand in each row
 Progress = Callable[[str], None]
@@ -45,7 +45,7 @@ class Reference:
         if not corpus.validation:
             raise RecipeError("corpus", f"the files in {folder} hold one document each, so none can be held out.")
         training = [split(texts)[1] if shares is None or i == 0 else texts for i, texts in enumerate(files)]
-        rows = corpus.validation_rows(settings.samples, LENGTH, cut=model.family == "autoregressive")
+        rows = corpus.validation_rows(settings.samples, settings.recipe.length, cut=model.family == "autoregressive")
         openings = [model.tokenizer.decode(row) for row in rows.tolist()]
         return cls(corpus.validation[: len(rows)], openings, ngrams(text for part in training for text in part))
 
@@ -65,7 +65,7 @@ def evaluate(settings: Settings, progress: Progress = lambda line: None) -> dict
         "model": {"name": model.name, "family": model.family, "parameters": model.parameters, "dtype": model.dtype},
         "judge": judge.name,
         "knobs": {name: getattr(recipe, name) for name in knobs(model.family, recipe.sampler) if name not in SWEPT},
-        "length": LENGTH,
+        "length": recipe.length,
         "samples": count,
         "reference": len(reference.texts) if reference else 0,
         "seeds": [recipe.seed, replace(recipe, samples=count).seeds[-1]],
@@ -99,8 +99,8 @@ def has_steps(recipe: Recipe, model: Model) -> bool:
 
 
 def openings(recipe: Recipe, model: Model, count: int, progress: Progress = lambda line: None) -> list[str]:
-    """`count` texts of LENGTH cells of which the start mark is given, as every real opening begins with it."""
-    ids = torch.full((count, LENGTH), PAD)
+    """`count` texts of which the start mark is given, as every real opening begins with it."""
+    ids = torch.full((count, recipe.length), PAD)
     fixed = torch.zeros_like(ids, dtype=torch.bool)
     ids[:, 0], fixed[:, 0] = BOS, True
     texts = []
@@ -125,7 +125,7 @@ def _knobs(recipe: Recipe, model: Model) -> dict:
 
 
 def _holes(settings: Settings, model: Model, reference: Reference) -> infill.Holes:
-    holes = infill.Holes.cut(reference.documents, LENGTH, model.tokenizer, settings.recipe.seed)
+    holes = infill.Holes.cut(reference.documents, settings.recipe.length, model.tokenizer, settings.recipe.seed)
     if not holes.spans:
         raise RecipeError("corpus", "no held-out document is long enough to hide its middle.")
     return holes

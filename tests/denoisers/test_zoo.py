@@ -95,7 +95,9 @@ def test_a_tensor_of_another_shape(broken):
 def test_a_config_of_an_unknown_family(broken, family):
     replaced(broken, "config.json", json.dumps({"family": family, "shape": {}}))
     said = refused(broken)
-    assert said.startswith("my-model: config.json needs a family (continuous, masked) and a shape")
+    assert said.startswith(
+        "my-model: config.json needs a family (continuous, masked, uniform, autoregressive) and a shape"
+    )
     assert repr(family) in said
 
 
@@ -162,14 +164,14 @@ def test_the_precision_can_be_chosen(monkeypatch, dtype):
 def test_the_noise_stays_in_float32():
     denoiser = zoo.load_folder(zoo.models_folder() / "stories-continuous", device="cpu", dtype="bfloat16").denoiser
     kept = {name for name, p in denoiser.named_parameters() if p.dtype == torch.float32}
-    assert kept == {"embeddings", "prior", "schedule_loc", "schedule_log_scale"}
+    assert kept == {"embeddings", "prior", "schedule_loc", "schedule_log_scale", "schedule_plateau"}
     assert denoiser.table().dtype == torch.float32
     assert torch.allclose(denoiser.table().norm(dim=-1), torch.tensor(128.0).sqrt(), atol=1e-4)
 
 
 def test_the_catalogue_lists_the_models_by_family():
-    assert zoo.catalogue() == {"stories-continuous": "continuous", "stories-masked": "masked"}
-    assert list(zoo.catalogue()) == ["stories-continuous", "stories-masked"]
+    families = ["continuous", "masked", "uniform", "autoregressive"]
+    assert list(zoo.catalogue().items()) == [(f"stories-{family}", family) for family in families]
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are():

@@ -57,7 +57,11 @@ def test_a_seed_of_minus_one_is_drawn_and_reported(client):
         ({"steps": 1.5}, "steps: 1.5 is not allowed; allowed: whole numbers from 1 to 256."),
         ({"steps": "abc"}, "steps: 'abc' is not allowed"),
         ({"steps": "NaN"}, "steps: 'NaN' is not allowed"),
-        ({"model": "gpt"}, "model: 'gpt' is unknown; allowed: stories-continuous, stories-masked."),
+        (
+            {"model": "gpt"},
+            "model: 'gpt' is unknown; allowed: stories-continuous, stories-masked, stories-uniform, "
+            "stories-autoregressive.",
+        ),
         ({"sampler": "euler"}, "sampler: 'euler' is unknown; allowed: sde, ode."),
         ({"prompt": "word " * 3000}, "tokens; a row of length 64 holds a prompt of up to 62 tokens."),
         ({"pins": {"3": 7}}, "pins:"),
@@ -76,7 +80,12 @@ def test_an_unknown_field_is_refused(client):
 
 
 def test_models_lists_what_runs_here(client):
-    assert [m["name"] for m in client.predict(api_name="/models")] == ["stories-continuous", "stories-masked"]
+    assert [m["name"] for m in client.predict(api_name="/models")] == [
+        "stories-continuous",
+        "stories-masked",
+        "stories-uniform",
+        "stories-autoregressive",
+    ]
 
 
 def test_the_page_documents_only_the_public_endpoints(client):

@@ -53,4 +53,4 @@ def test_models_as_a_real_process():
     done = subprocess.run(
         [sys.executable, "-m", "playground", "models", "--json"], capture_output=True, text=True, check=True
     )  # fmt: skip
-    assert [m["family"] for m in json.loads(done.stdout)] == ["continuous", "masked"]
+    assert [m["family"] for m in json.loads(done.stdout)] == ["continuous", "masked", "uniform", "autoregressive"]

@@ -74,6 +74,8 @@ def test_each_family_lists_its_samplers_default_first():
     assert {family: list(samplers) for family, samplers in SAMPLERS.items()} == {
         "continuous": ["sde", "ode"],
         "masked": ["random", "ancestral", "confidence", "entropy", "margin", "threshold", "remask"],
+        "uniform": ["ancestral", "entropy_bound"],
+        "autoregressive": ["left_to_right"],
     }
 
 
@@ -82,11 +84,18 @@ def test_each_family_lists_its_samplers_default_first():
     [
         ("continuous", "sde", {"schedule", "churn", "self_conditioning", "rounding"}),
         ("continuous", "ode", {"schedule", "self_conditioning", "rounding"}),
-        ("masked", "ancestral", {"schedule"}),
-        ("masked", "confidence", {"schedule"}),
-        ("masked", "threshold", {"threshold"}),
-        ("masked", "remask", {"schedule", "eta"}),
+        ("masked", "ancestral", {"schedule", "top_p"}),
+        ("masked", "confidence", {"schedule", "top_p"}),
+        ("masked", "threshold", {"threshold", "top_p"}),
+        ("masked", "remask", {"schedule", "eta", "top_p"}),
     ],
 )
 def test_a_sampler_listens_to_its_own_knobs(family, sampler, own):
-    assert set(knobs(family, sampler)) == own | {"steps", "temperature", "guidance"}
+    assert set(knobs(family, sampler)) == own | {"steps", "temperature", "guidance", "block", "refine"}
+
+
+def test_the_knobs_of_the_families_without_masks_or_embeddings():
+    whole = {"steps", "temperature", "top_p", "self_conditioning", "block", "refine"}
+    assert set(knobs("uniform", "ancestral")) == whole | {"schedule"}
+    assert set(knobs("uniform", "entropy_bound")) == whole | {"bound"}
+    assert set(knobs("autoregressive", "left_to_right")) == {"temperature", "top_k", "top_p"}
