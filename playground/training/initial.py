@@ -75,14 +75,6 @@ def principal_directions(tokens: Tensor, width: int) -> Tensor:
     return F.normalize(centred @ directions.t(), dim=-1) * math.sqrt(width)
 
 
-def longer(denoiser: torch.nn.Module, max_length: int, positions: Tensor | None = None) -> None:
-    """Give the trunk more positions, those of `positions` [P, d] where it has none; beyond, copies of the last."""
-    old = denoiser.trunk.positions.detach()
-    more = old if positions is None else torch.cat([old, positions[len(old) :]])
-    last = more[-1:].expand(max(0, max_length - len(more)), -1)
-    denoiser.trunk.positions = torch.nn.Parameter(torch.cat([more, last])[:max_length].clone())
-
-
 def from_minilm(tokenizer: Tokenizer, tokenizer_file: Path) -> torch.nn.Module:
     """A masked denoiser with MiniLM's trunk and word embeddings. Each of our tokens starts as the mean of the
     embeddings of its lower-cased WordPieces; a little noise tells cased twins apart."""
