@@ -13,9 +13,13 @@ from itertools import pairwise
 import torch
 
 from playground.denoisers import zoo
-from playground.engine import Run, record
+from playground.engine import Run, complete, record
 from playground.recipe import Recipe
+from playground.text import PAD
 from playground.trace import Trace
+from playground.training import initial
+from playground.training.objectives import Noise
+from playground.training.train import Loss, optimizer
 
 ROUNDS, STEPS, LENGTH = 15, 32, 64
 COLD_START = (
@@ -24,11 +28,13 @@ COLD_START = (
 )
 
 
-def measure(browser: bool = False) -> dict:
+def measure(browser: bool = False, training: bool = False) -> dict:
     """All figures, with the facts of the machine. Times in milliseconds unless the name says otherwise."""
     found = {"machine": machine(), "cold_start_seconds": cold_start(), "models": {}}
     for name in zoo.catalogue():
-        found["models"][name] = engine(name) | first_frame(name)
+        found["models"][name] = engine(name) | first_frame(name) | {"output_tokens_per_second": throughput(name)}
+    if training:
+        found["training_tokens_per_second"] = {family: training_speed(family) for family in zoo.FAMILIES}
     if browser:
         found["browser_streaming"] = streaming(computed=False)
         found["browser_live"] = streaming(computed=True)
@@ -54,7 +60,10 @@ def cold_start() -> float:
 def engine(name: str) -> dict:
     """A run of the default recipe against as many bare forward passes, taking turns; medians over ROUNDS."""
     recipe = Recipe.parse({"model": name, "steps": STEPS, "length": LENGTH, "seed": 1})
-    forward = _forward(zoo.load(name).denoiser)
+    denoiser = zoo.load(name).denoiser
+    if denoiser.family == "autoregressive":
+        return one_token(recipe)
+    forward = _forward(denoiser)
     pairs = [(_seconds(lambda: _exhaust(Run(recipe).steps())), _seconds(lambda: _bare(forward))) for _ in range(ROUNDS)]
     pairs = pairs[2:]  # the first two warm up
     run = statistics.median(r for r, _ in pairs)
@@ -63,8 +72,53 @@ def engine(name: str) -> dict:
         "milliseconds_per_step": round(1000 * run / STEPS, 2),
         "engine_over_bare_forwards": round(statistics.median(r / b for r, b in pairs), 3),
         "recording_over_engine": round(recorded / run, 3),
-        "cells_per_second": round(LENGTH / run, 1),
     }
+
+
+def one_token(recipe: Recipe) -> dict:
+    """The baseline's step is one token with its cache; its context grows, so a bare forward says nothing."""
+    each = []
+    for _ in range(5):
+        *_, last = Run(recipe).steps()
+        each.append(1000 * last.seconds / last.evaluations)
+    return {"milliseconds_per_step": round(statistics.median(each[1:]), 2)}
+
+
+def throughput(name: str) -> dict:
+    """Tokens of text a second, in 16 steps where steps are a choice, for 1 row and for 32 together; medians of 3."""
+    model = zoo.load(name)
+    recipe = Recipe.parse({"model": name, "steps": 16, "length": LENGTH, "seed": 1})
+    found = {}
+    for rows in (1, 32):
+        ids = torch.full((rows, LENGTH), PAD)
+        fixed = torch.zeros_like(ids, dtype=torch.bool)
+        speeds = []
+        for _ in range(4):
+            started = time.perf_counter()
+            (tokens,) = complete(recipe, model, ids, fixed)
+            speeds.append((tokens != PAD).sum().item() / (time.perf_counter() - started))
+        found[f"batch_{rows}"] = round(statistics.median(speeds[1:]))
+    return found
+
+
+def training_speed(family: str, steps: int = 5) -> int:
+    """Tokens a second that a denoiser of the shipped size learns from, on rows of random tokens; median of `steps`."""
+    noise, seconds = Noise.seeded(0), []
+    denoiser = initial.fresh(family, {"vocab_size": 4096} | initial.SHAPE | (
+        {"embedding_width": initial.EMBEDDING_WIDTH} if family == "continuous" else {}
+    ))  # fmt: skip
+    loss, adam = Loss(denoiser.train()), optimizer(denoiser, 1e-4)
+    dtype = zoo.DTYPES[zoo.best_dtype("cpu")]
+    rows = noise.token(4096 // LENGTH, LENGTH, vocab_size=4096)
+    for _ in range(steps + 1):
+        seconds.append(_seconds(lambda: _learn(loss, adam, dtype, rows, noise)))
+    return round(rows.numel() / statistics.median(seconds[1:]))
+
+
+def _learn(loss: Loss, adam: torch.optim.Optimizer, dtype: torch.dtype, rows: torch.Tensor, noise: Noise) -> None:
+    loss.at(dtype, rows, noise, slice(None)).backward()
+    adam.step()
+    adam.zero_grad()
 
 
 def first_frame(name: str) -> dict:
@@ -168,6 +222,10 @@ def _forward(denoiser):
     if denoiser.family == "masked":
         ids = torch.full((1, LENGTH), denoiser.mask_id, device=device)
         return lambda: denoiser(ids)
+    if denoiser.family == "uniform":
+        ids = torch.randint(denoiser.vocab_size, (1, LENGTH), device=device)
+        hint, nothing = denoiser.tokens[ids], torch.zeros_like(ids, dtype=torch.bool)
+        return lambda: denoiser(ids, hint, nothing)
     z = torch.randn(1, LENGTH, denoiser.embedding_width, device=device)
     g, given, table_ = torch.full((1,), 5.0, device=device), torch.zeros(1, LENGTH, dtype=torch.bool), denoiser.table()
     return lambda: denoiser(z, g, z, given.to(device), table=table_)

@@ -74,7 +74,7 @@ def models(options) -> None:
 
 def run_bench(options) -> None:
     """Measure this machine."""
-    found = bench.measure(browser=options.browser)
+    found = bench.measure(options.browser, options.training)
     print(json.dumps(found) if options.json else bench.table(found))
 
 
@@ -117,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     stages.arguments(add("train", train))
     sub = add("bench", run_bench)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
+    sub.add_argument("--training", action="store_true", help="Also measure the speed of training.")
     sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")
     settings.arguments(add("evaluate", run_evaluate))
     return parser
