@@ -45,7 +45,7 @@ function createPlayer(root, options) {
     reveal() {
       const { top } = parts.text.element.getBoundingClientRect();
       if (top >= 0 && top < window.innerHeight / 2) return;
-      context.root.scrollIntoView({ block: "start", behavior: prefersStill() ? "auto" : "smooth" });
+      context.root.scrollIntoView({ block: "start" });
     },
     trace: () => context.store.trace(),
     text: (row) => context.text(row || 0),

@@ -1,12 +1,18 @@
 // Runs when Gradio loads the canvas, with the player filled in as source; `element`, `props`, `watch` and
-// `trigger` are Gradio's. One run at a time: Gradio loses track of a run that starts while it still cancels the one
-// before, so a new start waits until the old run is gone.
+// `trigger` are Gradio's.
 const source = SOURCE;
 const host = element.querySelector(".dlm-host");
+const JOINING = 400; // milliseconds in which the queue takes a run; one that it has not taken cannot be cancelled
 const PATIENCE = 2000;
+// One run at a time. Gradio says of a cancelled run twice that it is gone, and only then can it follow the next one.
 let phase = "idle"; // or "running", "stopping"
 let again = false; // start once more when the run that is being stopped is gone
 let drawing = false; // the player still has steps to show
+let started = 0;
+let heard = false; // a step of this run has come
+let farewells = 0;
+let halting = 0;
+let waiting = 0;
 let told = false;
 
 const player = new Function(source.js + "\nreturn createPlayer;")()(host, {
@@ -19,9 +25,31 @@ const player = new Function(source.js + "\nreturn createPlayer;")()(host, {
   },
 });
 
+function begin() {
+  phase = "running";
+  again = heard = false;
+  started = performance.now();
+  trigger("go");
+}
+
 function cancel() {
   phase = "stopping";
-  trigger("halt");
+  farewells = 0;
+  const send = () => {
+    halting = 0;
+    trigger("halt");
+  };
+  halting = setTimeout(send, heard ? 0 : started + JOINING - performance.now());
+}
+
+function over() {
+  clearTimeout(halting);
+  clearTimeout(waiting);
+  halting = waiting = 0;
+  phase = "idle";
+  if (again) begin();
+  else player.stop();
+  tell();
 }
 
 function tell() {
@@ -38,10 +66,7 @@ Object.assign(host, {
     player.reveal();
     again = phase !== "idle";
     if (phase === "running") cancel();
-    if (phase === "idle") {
-      phase = "running";
-      trigger("go");
-    }
+    if (phase === "idle") begin();
     tell();
   },
   stop() {
@@ -50,24 +75,25 @@ Object.assign(host, {
     if (phase === "running") cancel();
     tell();
   },
-  /** The run has ended by itself; when it ended just as it was cancelled, nothing else will say so. */
+  /** The run has ended by itself. */
   completed() {
-    if (phase === "stopping") setTimeout(() => phase === "stopping" && host.gone(), PATIENCE);
     if (phase === "running") phase = "idle";
+    if (halting) over();
+    else if (phase === "stopping") waiting = waiting || setTimeout(over, PATIENCE);
     tell();
   },
   /** The run was cancelled, or it failed. */
   gone() {
-    phase = "idle";
-    if (again) host.start();
-    else player.stop();
-    tell();
+    if (phase === "running") over();
+    if (phase === "stopping" && ++farewells === 2) over();
+    else if (phase === "stopping") waiting = waiting || setTimeout(over, PATIENCE);
   },
 });
 
 const show = () => {
   if (!props.value) return;
   const data = JSON.parse(props.value);
+  heard = true;
   if (data.format) player.load(data);
   else player.push(data);
 };

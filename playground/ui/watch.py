@@ -30,6 +30,7 @@ START = f"""() => {{
   const start = () => ({HOST}?.start ? {HOST}.start() : setTimeout(start, 50));
   start();
 }}"""
+START_IF = f"(wanted) => wanted && ({START})()"
 STOP = f"() => {HOST}.stop()"
 COMPLETED, GONE = f"() => {HOST}.completed()", f"() => {HOST}.gone()"
 BUTTONS = f"""() => {{
@@ -79,6 +80,9 @@ def _desk(boxes: dict) -> dict:
     with gr.Row(elem_id="run-row"):
         parts["run"] = gr.Button("Run", variant="primary", elem_id="run", min_width=100, scale=2)
         parts["stop"] = gr.Button("Stop", elem_id="stop", min_width=80, interactive=False)
+    parts["asked"] = gr.Checkbox(
+        visible="hidden"
+    )  # whether the page's address asks for a run, where JavaScript reads it
     parts["kept"] = gr.Button("", elem_id="kept", size="sm", visible=False)
     parts["starters"] = gr.Examples(
         [[text] for text in STARTERS], boxes["prompt"], label="Try", example_labels=STARTER_LABELS
@@ -115,7 +119,7 @@ QUIET = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
 def _connect_runs(page, saved, boxes, parts) -> None:
     """Everything that starts or ends a run. Starts and stops go through the canvas, which knows what runs."""
     inputs, canvas, link = [boxes[name] for name in NAMES], parts["canvas"], parts["link"]
-    query, autorun, complaint = gr.State(""), gr.State(False), gr.State("")
+    query, complaint = gr.State(""), gr.State("")
     run = canvas.go(
         watch, inputs, [canvas, parts["figure"], query], show_progress="hidden", api_visibility="private",
         concurrency_id="model", trigger_mode="multiple",
@@ -126,16 +130,16 @@ def _connect_runs(page, saved, boxes, parts) -> None:
     canvas.halt(None, cancels=[run], **QUIET)
     canvas.turn(None, None, [parts["run"], parts["stop"]], js=BUTTONS, **QUIET)
 
-    gr.on([parts["run"].click, boxes["prompt"].submit, autorun.change], None, js=START, **QUIET)
+    gr.on([parts["run"].click, boxes["prompt"].submit], None, js=START, **QUIET)
     parts["stop"].click(None, js=STOP, **QUIET)
     parts["starters"].load_input_event.then(None, js=START, **QUIET)
     for event, change in ((canvas.pin, add_pin), (canvas.unpin, drop_pin)):
         changed = event(change, [boxes["pins"], boxes["model"]], [boxes["pins"], boxes["seed"]], **QUIET)
         changed.success(None, js=START, **QUIET)
-    opened = page.load(restore, saved, [*inputs, complaint], **QUIET)
+    opened = page.load(restore, saved, [*inputs, parts["asked"], complaint], **QUIET)
+    opened.then(None, parts["asked"], None, js=START_IF, **QUIET)
     opened.then(complain, complaint, None, **QUIET | {"queue": True})  # only queued events can warn
-    fitted = opened.then(fit, *_fitting(boxes, parts), **QUIET)
-    fitted.then(is_link, complaint, autorun, **QUIET)
+    opened.then(fit, *_fitting(boxes, parts), **QUIET)
 
 
 def _connect_knobs(saved, boxes, parts) -> None:
@@ -156,11 +160,6 @@ def _fitting(boxes: dict, parts: dict) -> tuple[list, list]:
     return [boxes["model"], boxes["sampler"]], [*(boxes[name] for name in FITTED), parts["help"]]
 
 
-def is_link(complaint: str, request: gr.Request) -> bool:
-    """Whether the page was opened by a link that can be run."""
-    return not complaint and bool(_asked(request))
-
-
 def keeping(pins: str, seed: str | int) -> dict:
     """The line beside Run that says what holds from run to run; a click on it lets go."""
     try:
@@ -173,22 +172,18 @@ def keeping(pins: str, seed: str | int) -> dict:
 
 
 def restore(saved: dict | None, request: gr.Request) -> list:
-    """The knobs a page opens with, and a complaint or "": those of a share link, else the ones last used here."""
-    query = _asked(request)
+    """The knobs a page opens with, whether to run at once, and a complaint or "": those of a share link, else the
+    ones last used here."""
+    query = {name: value for name, value in dict(request.query_params).items() if name in knobs.FIELDS}
     kept = (
         saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}
     )  # a visitor can write any value there
     try:
         values = query or kept
-        return [*_values(Recipe.parse(values | {"seed": values.get("seed") or -1})), ""]
+        return [*_values(Recipe.parse(values | {"seed": values.get("seed") or -1})), bool(query), ""]
     except RecipeError as error:
         what = "This link" if query else "The saved settings"
-        return [*_values(OPENING), f"{what} could not be used. {_plain(error)}"]
-
-
-def _asked(request: gr.Request) -> dict[str, str]:
-    """The knobs in the page's address."""
-    return {name: value for name, value in dict(request.query_params).items() if name in knobs.FIELDS}
+        return [*_values(OPENING), False, f"{what} could not be used. {_plain(error)}"]
 
 
 def complain(complaint: str) -> None:
