@@ -8,6 +8,7 @@ function createNotice(context) {
   const element = make("div", "dlm-notice");
   const note = make("p", "dlm-note", element);
   const status = make("p", "dlm-status", element);
+  const hint = make("p", "dlm-hint", element, labels.hint);
   const empty = make("p", "dlm-empty", element, labels.empty);
   const spoken = make("div", "dlm-spoken", element);
   spoken.setAttribute("role", "status");
@@ -17,6 +18,7 @@ function createNotice(context) {
 
   function draw(frame) {
     setHidden(empty, Boolean(frame));
+    setHidden(hint, !frame || context.options.mode !== "full");
     const words = frame ? endWords(context) : "";
     const recorded = context.options.live && store.run === "trace" ? labels.recorded : "";
     setText(note, recorded || (frame && (differsWords(context, frame) || (store.head && store.head.note))) || "");

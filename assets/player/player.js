@@ -94,9 +94,7 @@ function buildParts(context) {
   parts.actions = createActions(context);
   parts.legend = createLegend(context);
   parts.card = createCard(context);
-  root.append(parts.notice.element, parts.text.element);
-  make("p", "dlm-hint", root, context.labels.hint);
-  root.append(parts.timeline.element);
+  root.append(parts.notice.element, parts.text.element, parts.timeline.element);
   make("div", "dlm-charts", root).append(parts.heatmap.element, parts.plane.element);
   make("div", "dlm-foot", root).append(parts.meter.element, parts.actions.element);
   root.append(parts.legend.element, parts.card.element);
