@@ -175,12 +175,10 @@ def restore(saved: dict | None, request: gr.Request) -> list:
     """The knobs a page opens with, whether to run at once, and a complaint or "": those of a share link, else the
     ones last used here."""
     query = {name: value for name, value in dict(request.query_params).items() if name in knobs.FIELDS}
-    kept = (
-        saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}
-    )  # a visitor can write any value there
+    kept = saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}  # a visitor can write anything
     try:
-        values = query or kept
-        return [*_values(Recipe.parse(values | {"seed": values.get("seed") or -1})), bool(query), ""]
+        values = {name: value for name, value in (query or kept).items() if (name, value) != ("seed", "")}
+        return [*_values(Recipe.parse(values)), bool(query), ""]
     except RecipeError as error:
         what = "This link" if query else "The saved settings"
         return [*_values(OPENING), False, f"{what} could not be used. {_plain(error)}"]

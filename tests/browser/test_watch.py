@@ -394,6 +394,28 @@ def test_a_phone_sees_text_first_and_nothing_runs_over_the_edge(chromium, url):
     phone.context.close()
 
 
+def test_run_on_a_phone_brings_the_text_into_view_and_moves_nothing(chromium, url):
+    phone = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
+    phone.goto(url)
+    phone.wait_for_selector("#watch-canvas .dlm-line")
+    phone.wait_for_function(f"{PLAYER}.step() === {PLAYER}.trace().frames.at(-1).s")
+    set_knob(phone, "seed", 7)
+    knob(phone, "seed").scroll_into_view_if_needed()
+    mark(phone)
+    phone.click("#run")
+    assert wait_for_end(phone)["steps"] == list(range(33))
+    places = "() => ['.dlm-line', '.dlm-timeline'].map((s) => document.querySelector(s).getBoundingClientRect().top)"
+    line, timeline = phone.evaluate(places)
+    assert 0 <= line < 400 and timeline - line < 400
+    mark(phone)
+    phone.click("#run")
+    phone.wait_for_function(f"{PLAYER}.trace().head !== window.before && {PLAYER}.step() > 0")
+    assert phone.evaluate(places)[0] == line
+    wait_for_end(phone)
+    assert phone.evaluate(places) == [line, timeline]
+    phone.context.close()
+
+
 CONTRAST = """(selectors) => {
   const channel = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
   const luminance = (colour) => {
