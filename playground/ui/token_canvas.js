@@ -4,6 +4,7 @@ const source = SOURCE;
 const host = element.querySelector(".dlm-host");
 const JOINING = 400; // milliseconds in which the queue takes a run; one that it has not taken cannot be cancelled
 const PATIENCE = 2000;
+const IN_LINE = 900; // milliseconds without a step after which others are surely served first
 // One run at a time. Gradio says of a cancelled run twice that it is gone, and only then can it follow the next one.
 let phase = "idle"; // or "running", "stopping"
 let again = false; // start once more when the run that is being stopped is gone
@@ -13,7 +14,7 @@ let heard = false; // a step of this run has come
 let farewells = 0;
 let halting = 0;
 let waiting = 0;
-let told = false;
+let told = "idle";
 
 const player = new Function(source.js + "\nreturn createPlayer;")()(host, {
   css: source.css, source, live: true, autoplay: true,
@@ -30,6 +31,7 @@ function begin() {
   again = heard = false;
   started = performance.now();
   trigger("go");
+  setTimeout(tell, IN_LINE);
 }
 
 function cancel() {
@@ -53,15 +55,18 @@ function over() {
 }
 
 function tell() {
-  if (host.busy() === told) return;
-  told = host.busy();
+  if (host.state() === told) return;
+  told = host.state();
   trigger("turn");
 }
 
 Object.assign(host, {
   player,
   seed: () => (player.trace().head ? player.trace().head.recipe.seed : -1),
-  busy: () => again || drawing || phase === "running",
+  state() {
+    if (!again && !drawing && phase !== "running") return "idle";
+    return heard || performance.now() - started < IN_LINE ? "running" : "waiting";
+  },
   start() {
     player.reveal();
     again = phase !== "idle";
@@ -96,6 +101,7 @@ const show = () => {
   heard = true;
   if (data.format) player.load(data);
   else player.push(data);
+  tell();
 };
 watch("value", show);
 show();

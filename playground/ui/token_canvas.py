@@ -27,7 +27,7 @@ def player_source() -> dict[str, str]:
 class TokenCanvas(gr.HTML):
     """Draws a Trace: `value` is a trace file's JSON or one message of a live run (`Trace.message`).
 
-    Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when the answer of its busy() changes;
+    Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes;
     `pin` and `unpin`, with {row, position, token, seed} as event data: any client can send any value there, so
     listeners check it.
     """

@@ -34,10 +34,11 @@ START_IF = f"(wanted) => wanted && ({START})()"
 STOP = f"() => {HOST}.stop()"
 COMPLETED, GONE = f"() => {HOST}.completed()", f"() => {HOST}.gone()"
 BUTTONS = f"""() => {{
-  const busy = {HOST}.busy();
+  const state = {HOST}.state();
+  const names = {{idle: "Run", waiting: "Waiting in line", running: "Running · restart"}};
   return [
-    {{__type__: "update", value: busy ? "Running · restart" : "Run"}},
-    {{__type__: "update", interactive: busy}},
+    {{__type__: "update", value: names[state]}},
+    {{__type__: "update", interactive: state !== "idle"}},
   ];
 }}"""
 KEEP_SEED = f"() => String({HOST}.seed())"

@@ -177,6 +177,24 @@ def test_two_visitors_see_their_own_runs(page, chromium, arrive):
     other.context.close()
 
 
+def test_a_run_that_waits_in_line_says_so_and_can_be_given_up(page, chromium, arrive, closed):
+    other = arrive(chromium.new_context())
+    start_a_long_run(page)
+    set_knob(other, "steps", 5)
+    mark(other)
+    other.click("#run")
+    other.wait_for_function("document.querySelector('#run').innerText === 'Waiting in line'")
+    other.click("#stop")
+    other.wait_for_function("document.querySelector('#run').innerText === 'Run'")
+    page.click("#stop")
+    wait_for_end(page, "stopped")
+    page.wait_for_timeout(1000)
+    assert len(closed) == 1
+    other.click("#run")
+    assert wait_for_end(other)["steps"] == list(range(6))
+    other.context.close()
+
+
 def test_pressing_run_many_times_leaves_one_run(page, closed):
     set_knob(page, "seed", 5)
     mark(page)
