@@ -35,7 +35,8 @@ CSS = """
   #stage, .desk { min-width: 100% !important; padding-inline-end: 0; }
   #run-row { position: fixed; inset: auto 0 0 0; z-index: 20; padding: 8px; background: var(--body-background-fill);
     border-top: 1px solid var(--border-color-primary); }
-  .gradio-container { padding-bottom: 72px !important; }
+  #kept { position: fixed; inset: auto auto 68px 8px; z-index: 20; }
+  .gradio-container { padding-bottom: 104px !important; }
 }
 """
 

@@ -81,9 +81,8 @@ def _desk(boxes: dict) -> dict:
     with gr.Row(elem_id="run-row"):
         parts["run"] = gr.Button("Run", variant="primary", elem_id="run", min_width=100, scale=2)
         parts["stop"] = gr.Button("Stop", elem_id="stop", min_width=80, interactive=False)
-    parts["asked"] = gr.Checkbox(
-        visible="hidden"
-    )  # whether the page's address asks for a run, where JavaScript reads it
+    # Whether the page's address asks for a run, kept where JavaScript can read it.
+    parts["asked"] = gr.Checkbox(visible="hidden")
     parts["kept"] = gr.Button("", elem_id="kept", size="sm", visible=False)
     parts["starters"] = gr.Examples(
         [[text] for text in STARTERS], boxes["prompt"], label="Try", example_labels=STARTER_LABELS

@@ -178,7 +178,7 @@ def test_a_new_pin_marks_what_it_changed(page):
     push(page, second, run="second")
     marked = page.locator(".dlm-text .dlm-differs")
     assert [cell.get_attribute("data-position") for cell in marked.all()] == ["30"]
-    assert page.locator(".dlm-note").inner_text() == "Your pin changed 1 other word, marked below."
+    assert page.locator(".dlm-note").inner_text() == "Your pin changed 1 other word (dotted)."
     push(page, first, run="third")
     push(page, make_trace(seed=8), run="fourth")
     assert page.locator(".dlm-text .dlm-differs").count() == 0
