@@ -62,7 +62,8 @@ function createCard(context) {
   }
 
   function draw(frame) {
-    const row = target && frame && frame.rows[target.row];
+    if (!target) return; // a pointer may be resting on a cell, about to open the card
+    const row = frame && frame.rows[target.row];
     if (!row || target.position >= row.p.length) return hide();
     const position = target.position;
     element.setAttribute("aria-label", fillLabel(labels.card, { position }));

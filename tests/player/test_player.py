@@ -291,6 +291,14 @@ def test_card_shows_candidates_and_pins(page):
     assert card.is_hidden()
 
 
+def test_hovering_opens_the_card_while_steps_are_drawn(page):
+    load(page, make_trace())
+    page.evaluate("() => { window.drawing = setInterval(() => player.goTo(20 + (Date.now() % 3)), 30); }")
+    cells(page).nth(10).hover()
+    page.wait_for_selector(".dlm-card:visible")
+    page.evaluate("() => clearInterval(drawing)")
+
+
 def test_one_tab_stop_and_arrow_keys_among_cells(page):
     load(page, make_trace())
     assert page.locator(".dlm-text [tabindex='0']").count() == 1
