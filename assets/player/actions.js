@@ -2,7 +2,7 @@
 
 /** Copy and download. */
 function createActions(context) {
-  const { labels, store, view, options } = context;
+  const { labels, store, options } = context;
   const element = make("div", "dlm-actions");
   const copy = makeButton("dlm-copy", element, labels.copy, () => copyText());
   makeIcon("copy", copy);
@@ -30,19 +30,34 @@ function createActions(context) {
       saveFile(stem + ".html", "text/html", standalonePage(store.trace(), options.source, labels, options.language)));
   }
 
+  let copied = false;
+
+  /** The texts of all samples, with a blank line between them. */
   async function copyText() {
-    const text = context.text(view.row);
-    const done = await writeClipboard(text);
-    fallback.show(done ? null : text);
-    setText(copyLabel, done ? labels.copied : labels.copy);
-    setTimeout(() => setText(copyLabel, labels.copy), 1600);
+    const text = context.frame().rows.map((_, row) => context.text(row)).join("\n\n");
+    copied = await writeClipboard(text);
+    fallback.show(copied ? null : text);
+    context.redraw();
+    setTimeout(() => {
+      copied = false;
+      context.redraw();
+    }, 1600);
+  }
+
+  function draw(frame) {
+    const count = frame.rows.length;
+    const name = count > 1 ? fillLabel(labels.copy_all, { n: count }) : labels.copy;
+    nameButton(copy, name);
+    setText(copyLabel, copied ? labels.copied : name);
   }
 
   const closeMenu = (event) => {
-    if (menu.open && !menu.contains(event.target)) menu.open = false;
+    const away = event.type === "keydown" ? event.key === "Escape" : !menu.contains(event.target);
+    if (menu.open && away) menu.open = false;
   };
-  document.addEventListener("pointerdown", closeMenu);
-  return { element, destroy: () => document.removeEventListener("pointerdown", closeMenu) };
+  const events = ["pointerdown", "keydown"];
+  events.forEach((name) => document.addEventListener(name, closeMenu));
+  return { element, draw, destroy: () => events.forEach((name) => document.removeEventListener(name, closeMenu)) };
 }
 
 async function writeClipboard(text) {

@@ -62,7 +62,8 @@ function createCard(context) {
   }
 
   function draw(frame) {
-    const row = target && frame && frame.rows[target.row];
+    if (!target) return; // a pointer may be resting on a cell, about to open the card
+    const row = frame && frame.rows[target.row];
     if (!row || target.position >= row.p.length) return hide();
     const position = target.position;
     element.setAttribute("aria-label", fillLabel(labels.card, { position }));
@@ -161,7 +162,7 @@ function makeCandidates(context, parent, target) {
       const share = found.k[place * 2 + 1] / 10;
       const text = readablePiece(context.store.piece(entry.id), labels);
       setText(entry.text, text);
-      setText(entry.share, share.toFixed(1) + " %");
+      setText(entry.share, share < 0.1 ? "< 0.1 %" : share.toFixed(1) + " %");
       entry.bar.style.width = clamp(share, 0, 100) + "%";
       if (options.onPin) nameButton(entry.row, fillLabel(labels.pin_candidate, { token: text }));
     });
@@ -189,6 +190,8 @@ function entropyText(context, row, position) {
 function settledText(context, rowIndex, row, position) {
   const { labels, store } = context;
   if (isGiven(row, position)) return labels.settled_given;
+  // A draft may still change, whatever it has been up to now.
+  if (row.st[position] !== "c" && !(store.end && store.end.status === "finished")) return labels.settled_never;
   const step = store.settled(rowIndex)[position];
   if (step === NOT_SETTLED) return labels.settled_never;
   if (step === SETTLED_BEFORE_FIRST) return labels.settled_unknown;

@@ -15,16 +15,14 @@ const HEAT_LEVELS = 7;
 function createTextView(context) {
   const element = make("div", "dlm-text");
   const rows = [];
-  let drawnRun = null;
+  let moved = false;
 
   function draw(frame, previous) {
     matchRows(frame.rows.length);
-    const fresh = context.store.run !== drawnRun;
-    drawnRun = context.store.run;
-    frame.rows.forEach((row, index) => {
-      if (fresh) rows[index].settleHeight();
-      rows[index].draw(row, previous && previous.rows[index], frame);
-    });
+    frame.rows.forEach((row, index) => rows[index].draw(row, previous && previous.rows[index], frame));
+    const moving = context.playback.isMoving();
+    if (moved && !moving && context.isResult(frame)) rows.forEach((row) => row.settleHeight());
+    moved = moving;
   }
 
   function matchRows(count) {
@@ -58,16 +56,21 @@ function createRowView(context, rowIndex) {
     matchCells(row.p.length);
     drawTitle(frame.rows.length);
     const end = textLength(row);
+    const isResult = context.isResult(frame);
+    // What a model puts behind a settled end mark is no part of the text.
+    const over = isResult || isGiven(row, end) || row.st[end] === "c" ? end : row.p.length;
+    const differs = isResult && context.store.differs(rowIndex);
     const caret = context.store.family() === "autoregressive" ? row.st.search(/[nd]/) : -1;
     row.p.forEach((piece, position) => {
+      if (position > over) return drawCell(cells[position], "", "dlm-cell dlm-pad");
       const changed = before && position < before.p.length && !sameToken(before, row, position);
       let look = cellLook(row, position, context.store.maxEntropy(), frame.s);
       if (changed && !isGiven(row, position)) look += " dlm-changed";
-      if (position > end) look += " dlm-after";
+      if (differs && differs[position]) look += " dlm-differs";
       if (position === caret) look += " dlm-caret";
       drawCell(cells[position], typeof piece === "string" ? piece : "", look);
     });
-    markSelected();
+    markSelected(row);
   }
 
   function drawTitle(rowCount) {
@@ -86,10 +89,10 @@ function createRowView(context, rowIndex) {
     while (cells.length > count) cells.pop().node.remove();
   }
 
-  function markSelected() {
+  function markSelected(row) {
     const { view } = context;
     const chosen = view.row === rowIndex ? view.cell : null;
-    const stop = chosen === null ? 0 : chosen;
+    const stop = chosen === null ? firstFree(row) : chosen;
     cells.forEach((cell, position) => {
       const selected = position === chosen;
       if (cell.selected !== selected) {
@@ -151,7 +154,8 @@ function fogLook(share, position, step) {
   return level ? " dlm-fog" + level + " dlm-drift" + ((position * 3 + step) % 4) : "";
 }
 
-/** Drafts change length from step to step; a paragraph that only grows does not make the page jump. */
+/** Drafts change length from step to step; a paragraph that only grows does not make the page jump. It keeps its height
+    into the next run, and gives up what it does not need when that has arrived at its last step. */
 function keepHeight(line) {
   let width = 0;
   let tallest = 0;

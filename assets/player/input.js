@@ -12,19 +12,21 @@ function listenToKeys(context, parts) {
   };
   const onKey = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape" && parts.card.isOpen()) {
-      parts.card.hide();
-      event.preventDefault();
-      return;
-    }
     if (event.target.closest("input, textarea, select, .dlm-cell")) return;
     const onControl = event.target.closest("button, summary");
     if (!moves[event.key] || (event.key === " " && onControl)) return;
     event.preventDefault();
     moves[event.key]();
   };
+  const onEscape = (event) => {
+    if (event.key === "Escape") parts.card.hide();
+  };
   root.addEventListener("keydown", onKey);
-  return () => root.removeEventListener("keydown", onKey);
+  document.addEventListener("keydown", onEscape);
+  return () => {
+    root.removeEventListener("keydown", onKey);
+    document.removeEventListener("keydown", onEscape);
+  };
 }
 
 /** Hover, focus, click and arrow keys on the tokens, through one set of listeners on the whole text. */
@@ -54,6 +56,11 @@ function listenToCells(context, parts) {
     const back = card.element.contains(event.relatedTarget);
     if (at && !back && event.target.matches(":focus-visible")) card.show(at.row, at.position, true);
   });
+  for (const part of [text, card.element]) {
+    part.addEventListener("focusout", ({ relatedTarget: next }) => {
+      if (next && !text.contains(next) && !card.element.contains(next)) card.hide();
+    });
+  }
   text.addEventListener("keydown", (event) => {
     const at = place(event);
     if (!at || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -92,9 +99,10 @@ function focusCell(context, row, position) {
 
 /** Where an arrow key leads: along the text, or to the nearest cell one line up or down. */
 function nextCell(context, { row, position }, key) {
-  const count = context.frame().rows[row].p.length;
-  const moves = { ArrowLeft: position - 1, ArrowRight: position + 1, Home: 0, End: count - 1 };
-  if (key in moves) return clamp(moves[key], 0, count - 1);
+  const first = firstVisible(context.frame().rows[row]);
+  const last = context.frame().rows[row].p.length - 1;
+  const moves = { ArrowLeft: position - 1, ArrowRight: position + 1, Home: first, End: last };
+  if (key in moves) return clamp(moves[key], first, last);
   if (key === "ArrowUp") return cellOnLine(context, row, position, -1);
   if (key === "ArrowDown") return cellOnLine(context, row, position, 1);
   return null;

@@ -18,7 +18,7 @@ function meterParts(context, frame) {
   parts.push(evaluations === 1 ? labels.evaluations_one : fillLabel(labels.evaluations, { n: evaluations }));
   const seconds = runSeconds(store);
   const last = store.last();
-  if (store.end && seconds > 0) {
+  if (store.end && store.end.status === "finished" && seconds > 0) {
     parts.push(fillLabel(labels.rate, { n: readableNumber(outputTokens(last) / seconds) }));
   }
   if (last.s > 0 && last.t > 0) {
@@ -69,21 +69,28 @@ function createLegend(context) {
     item.dataset.families = families || "";
     make("span", "dlm-sample " + look, item, sample).setAttribute("aria-hidden", "true");
     make("span", "", item, label);
+    return item;
   };
   entry("dlm-cell dlm-fog4 dlm-noise", "word", labels.legend_noise, "continuous");
   entry("dlm-cell dlm-fog4 dlm-noise dlm-flicker", "word", labels.legend_flicker, "uniform");
-  entry("dlm-cell dlm-mask", "", labels.legend_mask, "masked");
+  entry("dlm-cell dlm-mask", "", labels.legend_mask, "masked autoregressive");
   entry("dlm-cell dlm-changed", "word", labels.legend_changed);
   entry("dlm-cell dlm-given", "word", labels.legend_given);
   entry("dlm-cell dlm-given dlm-pinned", "word", labels.legend_pinned, context.options.onPin ? "" : "none");
-  entry("dlm-cell dlm-end", "", labels.legend_end);
+  const differs = entry("dlm-cell dlm-differs", "word", labels.legend_differs);
+  entry("dlm-cell dlm-start", "", labels.special_1);
+  entry("dlm-cell dlm-end", "", labels.special_2);
+  entry("dlm-cell dlm-pad", "", labels.legend_pad);
+  entry("dlm-cell dlm-newline", "", labels.legend_newline);
+  entry("dlm-mark", WHITESPACE_GLYPHS[" "], labels.legend_space);
 
-  function draw() {
+  function draw(frame) {
     const family = context.store.family();
     for (const item of list.children) {
       const families = item.dataset.families;
-      setHidden(item, Boolean(families) && families !== family);
+      setHidden(item, Boolean(families) && !families.split(" ").includes(family));
     }
+    setHidden(differs, !context.isResult(frame) || !context.store.differs(context.view.row));
   }
   return { element, draw };
 }

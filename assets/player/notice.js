@@ -8,6 +8,7 @@ function createNotice(context) {
   const element = make("div", "dlm-notice");
   const note = make("p", "dlm-note", element);
   const status = make("p", "dlm-status", element);
+  const hint = make("p", "dlm-hint", element, labels.hint);
   const empty = make("p", "dlm-empty", element, labels.empty);
   const spoken = make("div", "dlm-spoken", element);
   spoken.setAttribute("role", "status");
@@ -17,9 +18,10 @@ function createNotice(context) {
 
   function draw(frame) {
     setHidden(empty, Boolean(frame));
+    setHidden(hint, !frame || context.options.mode !== "full");
     const words = frame ? endWords(context) : "";
     const recorded = context.options.live && store.run === "trace" ? labels.recorded : "";
-    setText(note, recorded || (frame && store.head && store.head.note) || "");
+    setText(note, recorded || (frame && (differsWords(context, frame) || (store.head && store.head.note))) || "");
     setText(status, words);
     setHidden(note, !note.textContent);
     setHidden(status, !words);
@@ -33,12 +35,21 @@ function createNotice(context) {
     if (!ended && now - spokenAt < ANNOUNCE_EVERY) return;
     spokenAt = now;
     if (ended) spokenEnd = store.run;
-    const percent = percentSettled(frame.rows[context.view.row]);
-    const summary = fillLabel(labels.announce, { s: frame.s, n: store.total(), percent });
+    const shown = ended ? store.last() : frame;
+    const percent = percentSettled(shown.rows[context.view.row]);
+    const summary = fillLabel(labels.announce, { s: shown.s, n: store.total(), percent });
     setText(spoken, ended ? summary + " " + (endWords(context) || labels.status_finished) : summary);
   }
 
   return { element, draw };
+}
+
+/** How many words a new pin has changed, the pinned ones aside. */
+function differsWords({ labels, store, view, isResult }, frame) {
+  const differs = isResult(frame) && store.differs(view.row);
+  if (!differs) return "";
+  const count = differs.filter(Boolean).length;
+  return count === 1 ? labels.differs_one : fillLabel(labels.differs, { n: count });
 }
 
 function endWords({ labels, store }) {

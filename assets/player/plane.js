@@ -22,9 +22,11 @@ function createPlane(context) {
     setText(title, fillLabel(labels.plane, { token: word, position: cell }));
     canvas.setAttribute("aria-label", fillLabel(labels.plane_label, { position: cell }));
     const project = planeProjection(context, box);
-    drawLandmarks(context, box, project);
+    const now = planeLabel(context, box, project, cell);
+    drawLandmarks(context, box, project, now);
     drawOthers(context, box.pen, project, cell);
     drawPath(context, box, project, cell);
+    if (now) drawNow(context, box, now);
   }
 
   return { element, canvas, draw };
@@ -72,9 +74,9 @@ function planeFont(context, weight) {
   return weight + " 12px " + getComputedStyle(context.root).fontFamily;
 }
 
-function drawLandmarks(context, { pen, width, height }, project) {
+function drawLandmarks(context, { pen, width, height }, project, now) {
   const { store, theme, labels } = context;
-  const taken = [];
+  const taken = now ? [now.area] : [];
   pen.font = planeFont(context, "400");
   pen.textBaseline = "middle";
   for (const [id, x, y] of (store.head && store.head.landmarks) || []) {
@@ -105,9 +107,8 @@ function drawOthers(context, pen, project, chosen) {
   pen.globalAlpha = 1;
 }
 
-function drawPath(context, box, project, cell) {
+function drawPath(context, { pen }, project, cell) {
   const { store, view, theme } = context;
-  const { pen } = box;
   const points = store.frames.map((frame) => {
     const xy = frame.rows[view.row].xy;
     return xy ? project(xy[cell * 2], xy[cell * 2 + 1]) : null;
@@ -122,18 +123,27 @@ function drawPath(context, box, project, cell) {
     strokeLine(pen, ...points[index - 1], ...points[index]);
   }
   pen.globalAlpha = 1;
-  const now = points[view.index];
-  if (now) drawNow(context, box, now, cell);
 }
 
-function drawNow(context, { pen, width }, [x, y], cell) {
-  const { theme, labels } = context;
-  pen.fillStyle = theme.colours.accent;
-  dot(pen, x, y, 5);
-  const text = readablePiece(context.frame().rows[context.view.row].p[cell], labels).replace(/␣/g, "");
+/** The chosen cell's word where it now is, and the area that its dot and its label take; null without a place. */
+function planeLabel(context, { pen, width }, project, cell) {
+  const { xy, p } = context.frame().rows[context.view.row];
+  if (!xy) return null;
+  const [x, y] = project(xy[cell * 2], xy[cell * 2 + 1]);
+  const text = readablePiece(p[cell], context.labels).replace(/␣/g, "");
   pen.font = planeFont(context, "600");
   const size = pen.measureText(text).width;
   const left = x + 9 + size > width ? x - 9 - size : x + 9;
+  const area = { left: Math.min(left, x - 6), right: Math.max(left + size, x + 6), top: y - 9, bottom: y + 9 };
+  return { x, y, text, left, area };
+}
+
+function drawNow(context, { pen }, { x, y, text, left }) {
+  const { theme } = context;
+  pen.fillStyle = theme.colours.accent;
+  dot(pen, x, y, 5);
+  pen.font = planeFont(context, "600");
+  pen.textBaseline = "middle";
   pen.lineWidth = 4;
   pen.lineJoin = "round";
   pen.strokeStyle = theme.colours.panel;

@@ -13,9 +13,10 @@ function createPlayback(context) {
   function play() {
     const { view, store } = context;
     if (!store.frames.length) return;
+    view.follow = context.isLive();
+    view.playing = !view.follow;
+    if (view.follow) return chase();
     if (view.index >= store.frames.length - 1) view.index = 0;
-    view.playing = true;
-    view.follow = false;
     schedule();
     context.redraw();
   }
@@ -24,6 +25,7 @@ function createPlayback(context) {
   function chase() {
     const { view, store } = context;
     const last = store.frames.length - 1;
+    context.redraw();
     if (!view.follow || view.playing || view.index >= last || timer) return;
     if (!context.options.live || document.hidden || prefersStill()) {
       view.index = last;
@@ -34,7 +36,6 @@ function createPlayback(context) {
         chase();
       }, liveDelay(store.total()) / view.speed);
     }
-    context.redraw();
   }
 
   function halt() {
@@ -68,10 +69,20 @@ function createPlayback(context) {
     context.redraw();
   }
 
+  /** Whether steps pass on screen, replayed or drawn as they come. */
+  const isMoving = () => context.view.playing || (context.view.follow && context.isBusy());
+
+  function toggle() {
+    if (!isMoving()) return play();
+    context.view.follow = false;
+    pause();
+  }
+
   return {
     play,
     pause,
-    toggle: () => (context.view.playing ? pause() : play()),
+    toggle,
+    isMoving,
     chase,
     stop: halt,
   };

@@ -2,7 +2,7 @@
 
 /** Build a player inside root. See README.md for the options and the data it takes. */
 function createPlayer(root, options) {
-  const settings = { onPin: null, onUnpin: null, live: false, autoplay: false, mode: "full", theme: "host", ...options };
+  const settings = { onPin: null, onUnpin: null, onLive: null, live: false, autoplay: false, mode: "full", theme: "host", ...options };
   const context = {
     options: settings,
     labels: { ...DEFAULT_LABELS, ...settings.labels },
@@ -26,7 +26,6 @@ function createPlayer(root, options) {
       if (kind === "ignored") return;
       if (kind === "new") startRun(context, parts);
       context.playback.chase();
-      context.redraw();
     },
     load(trace) {
       if (!trace || trace.format !== TRACE_FORMAT || !Array.isArray(trace.frames) || !trace.frames.length) {
@@ -41,6 +40,12 @@ function createPlayer(root, options) {
     stop() {
       context.store.stop(context.view.follow ? context.view.index : Infinity);
       context.redraw();
+    },
+    /** Bring the text into view, as when a run starts while the visitor is further down. */
+    reveal() {
+      const { top } = parts.text.element.getBoundingClientRect();
+      if (top >= 0 && top < window.innerHeight / 2) return;
+      context.root.scrollIntoView({ block: "start" });
     },
     trace: () => context.store.trace(),
     text: (row) => context.text(row || 0),
@@ -102,10 +107,13 @@ function addNavigation(context, parts) {
   context.frame = () => store.frames[clamp(view.index, 0, store.frames.length - 1)] || null;
   context.cell = (row, position) => parts.text.cell(row, position);
   context.isLive = () => context.options.live && store.run !== "trace" && store.end === null;
+  context.isShown = () => view.index >= store.frames.length - 1;
+  context.isBusy = () => context.isLive() || (context.options.live && store.run !== "trace" && view.follow && !context.isShown());
+  /** The last step of a run that is over: what it says is final. */
+  context.isResult = (frame) => store.end !== null && frame === store.last();
   context.text = (row) => {
-    const atEnd = view.index === store.frames.length - 1;
     const written = store.end && store.end.texts && store.end.texts[row];
-    if (atEnd && typeof written === "string") return written;
+    if (context.isShown() && typeof written === "string") return written;
     return context.frame() ? rowText(context.frame().rows[row]) : "";
   };
   context.focusedCell = () => {
@@ -136,9 +144,17 @@ function startRun({ view, playback }, parts) {
 /** Draws at most once per display frame, however many messages arrive. */
 function createDrawing(context, parts) {
   let pending = 0;
+  let live = false;
+
+  function tell() {
+    const now = Boolean(context.frame()) && context.isBusy();
+    if (now !== live && context.options.onLive) context.options.onLive(now);
+    live = now;
+  }
 
   function draw() {
     pending = 0;
+    tell();
     const frame = context.frame();
     context.root.classList.toggle("dlm-is-empty", !frame);
     parts.notice.draw(frame);
@@ -148,7 +164,8 @@ function createDrawing(context, parts) {
     parts.text.draw(frame, previous);
     parts.timeline.draw(frame);
     parts.meter.draw(frame);
-    parts.legend.draw();
+    parts.legend.draw(frame);
+    parts.actions.draw(frame);
     parts.card.draw(frame);
     if (context.options.mode === "full") {
       parts.heatmap.draw();

@@ -1,6 +1,7 @@
 "use strict";
 
 const TRACE_FORMAT = "diffusion-lm-playground/trace";
+const START_OF_TEXT = 1;
 const END_OF_TEXT = 2;
 const MASK = 3;
 const NOT_SETTLED = null;
@@ -8,7 +9,7 @@ const SETTLED_BEFORE_FIRST = -1;
 
 /** Holds one run: its head, every frame received in step order, its end, and what follows from them. */
 function createStore() {
-  const store = { run: null, head: null, frames: [], end: null, version: 0 };
+  const store = { run: null, head: null, frames: [], end: null, version: 0, before: null };
   let derived = new Map();
 
   function touch() {
@@ -26,7 +27,10 @@ function createStore() {
     const parsed = parseMessage(message);
     if (!parsed) return "ignored";
     const isNew = parsed.run !== store.run;
-    if (isNew) reset(parsed.run);
+    if (isNew) {
+      if (store.end && store.end.status === "finished") store.before = { head: store.head, rows: store.last().rows };
+      reset(parsed.run);
+    }
     else if (store.end && store.end.status === "stopped") return "ignored";
     if (parsed.head) store.head = parsed.head;
     if (parsed.end) store.end = parsed.end;
@@ -64,6 +68,8 @@ function createStore() {
 
   store.settled = (row) => once("settled" + row, () => settledSteps(store.frames, row));
   store.changes = (row) => once("changes" + row, () => changeCounts(store.frames, row));
+  /** For each cell whether it differs from the run before, if that had other pins and was otherwise the same. */
+  store.differs = (row) => once("differs" + row, () => differences(store, row));
   store.last = () => store.frames[store.frames.length - 1] || null;
   // A finished run may have needed fewer steps than planned; a stopped one still had some to go.
   store.total = () => {
@@ -132,6 +138,20 @@ function changeCounts(frames, row) {
   return counts;
 }
 
+function differences({ before, head, last }, rowIndex) {
+  if (!before || !head || !isPinChange(before.head, head)) return null;
+  const row = last().rows[rowIndex];
+  const old = before.rows[rowIndex];
+  const end = textLength(row);
+  return row.p.map((_, position) => position < end && !isGiven(row, position) && row.id[position] !== old.id[position]);
+}
+
+function isPinChange(before, after) {
+  const rest = (head) => JSON.stringify({ ...head.recipe, pins: null });
+  const pins = (head) => JSON.stringify(head.recipe.pins);
+  return rest(before) === rest(after) && pins(before) !== pins(after);
+}
+
 function isGiven(row, position) {
   const state = row.st[position];
   return state === "f" || state === "p";
@@ -141,6 +161,17 @@ function isGiven(row, position) {
 function textLength(row) {
   const end = row.p.indexOf(END_OF_TEXT);
   return end < 0 ? row.p.length : end;
+}
+
+/** The first cell that is drawn: a given start mark is not. */
+function firstVisible(row) {
+  return row.p[0] === START_OF_TEXT && isGiven(row, 0) ? 1 : 0;
+}
+
+/** The first visible cell that the model fills. */
+function firstFree(row) {
+  const free = [...row.st].findIndex((_, position) => !isGiven(row, position));
+  return Math.max(free, firstVisible(row));
 }
 
 function rowText(row) {

@@ -41,10 +41,11 @@ function createTimeline(context) {
     setText(count, text);
     start.node.disabled = back.node.disabled = view.index <= 0;
     end.node.disabled = forward.node.disabled = view.index >= last;
-    play.node.disabled = last < 1;
-    play.path.setAttribute("d", ICONS[view.playing ? "pause" : "play"]);
-    play.node.classList.toggle("dlm-playing", view.playing);
-    nameButton(play.node, view.playing ? labels.pause : labels.play);
+    const moving = context.playback.isMoving();
+    play.node.disabled = last < 1 && !moving;
+    play.path.setAttribute("d", ICONS[moving ? "pause" : "play"]);
+    play.node.classList.toggle("dlm-playing", moving);
+    nameButton(play.node, moving ? labels.pause : labels.play);
     setHidden(live, !context.isLive() || view.follow);
     setHidden(slowed, context.isLive() ? view.index >= last - 1 : !isSlowed(store.frames));
     slowed.title = fillLabel(labels.slowed_hint, { seconds: runSeconds(store).toFixed(2) });

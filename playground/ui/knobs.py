@@ -1,12 +1,14 @@
 """Form components made from Recipe's fields. They leave checking to Recipe.parse, so that every interface says the
 same sentence."""
 
+import re
 from dataclasses import fields
 
 import gradio as gr
 
 from playground.recipe import Recipe, format_pins
-from playground.samplers import SAMPLERS, knobs
+from playground.samplers import SAMPLERS
+from playground.samplers import knobs as heard_by
 
 FIELDS = {f.name: f for f in fields(Recipe)}
 SHOWN_MAXIMUM = {"samples": 4}  # what fits on a page; the API allows the field's own maximum
@@ -27,11 +29,14 @@ class Dropdown(gr.Dropdown):
         return payload
 
 
-class Number(gr.Number):
-    """A number box whose value is checked by Recipe.parse alone."""
+class Textbox(gr.Textbox):
+    """A box for a seed, checked by Recipe.parse alone; empty, it reads "random" and means -1."""
 
     def preprocess(self, payload):
-        return payload
+        return -1 if payload in (None, "") else payload
+
+    def postprocess(self, value):
+        return "" if value in (None, -1, "-1") else str(value)
 
 
 def component(name: str, recipe: Recipe, **kwargs):
@@ -42,7 +47,7 @@ def component(name: str, recipe: Recipe, **kwargs):
     if name == "pins":
         return gr.Textbox(format_pins(value), max_lines=3, **about)
     if name == "seed":
-        return Number(value, precision=0, **about)
+        return Textbox(value, max_lines=1, placeholder="random", **about)
     if f.metadata["choices"]:
         return Dropdown(list(f.metadata["choices"](recipe)), value=value, **about)
     if f.type is bool:
@@ -53,20 +58,29 @@ def component(name: str, recipe: Recipe, **kwargs):
     return Slider(f.metadata["low"], high, value=value, step=STEPS[f.type], **about)
 
 
+def heard_by_any() -> set[str]:
+    """The knobs that only some samplers listen to."""
+    return {name for family in SAMPLERS for sampler in SAMPLERS[family] for name in heard_by(family, sampler)}
+
+
 def for_model(model: str, sampler: str | None, names: list[str]) -> list[dict]:
     """Updates of the named components after the model or sampler changed: the family's samplers, and only the
-    knobs they listen to."""
+    knobs they listen to. Last comes what the sampler does, in a sentence."""
     recipe = Recipe.parse({"model": model})
-    family = _family(recipe)
-    sampler = sampler if sampler in SAMPLERS[family] else recipe.sampler
-    heard = knobs(family, sampler)
-    updates = []
-    for name in names:
-        if name == "sampler":
-            updates.append(gr.update(choices=list(SAMPLERS[family]), value=sampler))
-        else:
-            updates.append(gr.update(visible=name in heard))
-    return updates
+    samplers = list(SAMPLERS[_family(recipe)])
+    sampler = sampler if sampler in samplers else recipe.sampler
+    heard = heard_by(_family(recipe), sampler)
+    updates = [
+        gr.update(choices=samplers, value=sampler) if name == "sampler" else gr.update(visible=name in heard)
+        for name in names
+    ]
+    return [*updates, sampler_help(_family(recipe), sampler)]
+
+
+def sampler_help(family: str, sampler: str) -> str:
+    """The first sentence of the sampler's docstring, without its references."""
+    text = " ".join(SAMPLERS[family][sampler].__doc__.split())
+    return re.sub(r" \([^)]*arXiv[^)]*\)", "", re.split(r"(?<=\.) ", text)[0])
 
 
 def _family(recipe: Recipe) -> str:

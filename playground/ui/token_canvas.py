@@ -11,24 +11,7 @@ PLAYER = Path(__file__).resolve().parents[2] / "assets" / "player"
 # The template is constant and never mentions the value: Gradio evaluates templates as code. The value is
 # read with watch() and drawn by the player with textContent.
 TEMPLATE = '<div class="dlm-host"></div>'
-GLUE = """
-const source = SOURCE;
-const host = element.querySelector('.dlm-host');
-const player = new Function(source.js + '\\nreturn createPlayer;')()(host, {
-  css: source.css, source, live: true, autoplay: true,
-  onPin: (at) => trigger('pin', {...at, seed: host.seed()}),
-  onUnpin: (at) => trigger('unpin', {...at, seed: host.seed()}),
-});
-host.player = player;
-host.seed = () => { const head = player.trace().head; return head ? head.recipe.seed : -1; };
-const show = () => {
-  if (!props.value) return;
-  const data = JSON.parse(props.value);
-  if (data.format) player.load(data); else player.push(data);
-};
-watch('value', show);
-show();
-"""
+GLUE = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 @cache
@@ -44,8 +27,9 @@ def player_source() -> dict[str, str]:
 class TokenCanvas(gr.HTML):
     """Draws a Trace: `value` is a trace file's JSON or one message of a live run (`Trace.message`).
 
-    Events: `pin` and `unpin`, with {row, position, token, seed} as event data: any client can send
-    any value there, so listeners check it.
+    Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes;
+    `pin` and `unpin`, with {row, position, token, seed} as event data: any client can send any value there, so
+    listeners check it.
     """
 
     def __init__(self, value: str = "", **kwargs):

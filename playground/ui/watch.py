@@ -11,8 +11,7 @@ import gradio as gr
 from playground.canvas import pin_for
 from playground.denoisers import zoo
 from playground.engine import record
-from playground.recipe import Recipe, RecipeError, format_pins, parse_pins
-from playground.samplers import knobs as heard_by
+from playground.recipe import Recipe, RecipeError, format_pins
 from playground.ui import knobs, plots
 from playground.ui.token_canvas import TokenCanvas
 
@@ -20,24 +19,29 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "continu
 FIRST = ["prompt", "model", "sampler", "steps", "length", "temperature", "samples", "seed"]
 MORE = [name for name in knobs.FIELDS if name not in FIRST]
 NAMES = FIRST + MORE
-FITTED = [
-    "sampler",
-    "temperature",
-    "guidance",
-    "churn",
-    "self_conditioning",
-    "schedule",
-    "rounding",
-    "threshold",
-    "eta",
-]
+FITTED = ["sampler", *(name for name in NAMES if name in knobs.heard_by_any())]
 STARTERS = ["Once upon a time", "The little dragon was", "Tom and Lily went to the park", ""]
-STARTER_LABELS = [text or "(nothing: unconditional)" for text in STARTERS]
+STARTER_LABELS = [text or "(no prompt)" for text in STARTERS]
 OPENING = Recipe.parse({"prompt": STARTERS[0]})
 
 HOST = "document.querySelector('#watch-canvas .dlm-host')"
-STOP = f"() => {{ {HOST}.player.stop(); }}"
-KEEP_SEED = f"() => {HOST}.seed()"
+# A run that a link asks for may be wanted before the canvas has loaded.
+START = f"""() => {{
+  const start = () => ({HOST}?.start ? {HOST}.start() : setTimeout(start, 50));
+  start();
+}}"""
+START_IF = f"(wanted) => wanted && ({START})()"
+STOP = f"() => {HOST}.stop()"
+COMPLETED, GONE = f"() => {HOST}.completed()", f"() => {HOST}.gone()"
+BUTTONS = f"""() => {{
+  const state = {HOST}.state();
+  const names = {{idle: "Run", waiting: "Waiting in line", running: "Running · restart"}};
+  return [
+    {{__type__: "update", value: names[state]}},
+    {{__type__: "update", interactive: state !== "idle"}},
+  ];
+}}"""
+KEEP_SEED = f"() => String({HOST}.seed())"
 SAVE = f"(...values) => [Object.fromEntries({NAMES}.map((name, i) => [name, values[i]]))]"
 
 
@@ -62,77 +66,119 @@ def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
             with gr.Accordion("The run in numbers", open=False):
                 figure = gr.Plot(show_label=False, elem_id="watch-figure")
         with gr.Column(scale=3, min_width=330, elem_classes="desk"):
-            boxes["prompt"] = knobs.component("prompt", OPENING, lines=2, max_lines=6)
-            with gr.Row(elem_id="run-row"):
-                run = gr.Button("Run", variant="primary", elem_id="run", min_width=100, scale=2)
-                stop = gr.Button("Stop", elem_id="stop", min_width=80)
-            gr.Examples([[text] for text in STARTERS], boxes["prompt"], label="Try", example_labels=STARTER_LABELS)
-            with gr.Row():
-                boxes["model"] = knobs.component("model", OPENING, info=None, min_width=180, scale=3)
-                boxes["sampler"] = knobs.component("sampler", OPENING, info=None, min_width=110, scale=2)
-            for name in ("steps", "length", "temperature", "samples"):
-                boxes[name] = knobs.component(name, OPENING, info=None)
-            with gr.Row(elem_id="seed-row"):
-                boxes["seed"] = knobs.component("seed", OPENING, info="-1: a new one each run", min_width=120, scale=3)
-                dice = gr.Button("🎲", elem_id="dice", min_width=44, scale=1)
-                lock = gr.Button("Keep", elem_id="lock", min_width=60, scale=1)
-            heard = heard_by(zoo.catalogue()[OPENING.model], OPENING.sampler)
-            with gr.Accordion("More knobs", open=False):
-                for name in MORE:
-                    boxes[name] = knobs.component(name, OPENING, visible=name in heard or name not in FITTED)
-                reset = gr.Button("Reset all knobs", size="sm", elem_id="reset")
-            with gr.Accordion("Share this run", open=False):
-                link = gr.Textbox(
-                    label="Link", info="Opens with these knobs and this seed, and runs.", buttons=["copy"],
-                    interactive=False, elem_id="share-link",
-                )  # fmt: skip
-    _connect(page, saved, boxes, canvas, figure, link, run, stop, dice, lock, reset)
+            parts = {"canvas": canvas, "figure": figure} | _desk(boxes)
+    _connect_runs(page, saved, boxes, parts)
+    _connect_knobs(saved, boxes, parts)
 
 
-def _connect(page, saved, boxes, canvas, figure, link, run, stop, dice, lock, reset) -> None:
-    inputs, fitted = [boxes[name] for name in NAMES], [boxes[name] for name in FITTED]
-    model_and_sampler = [boxes["model"], boxes["sampler"]]
-    query, autorun, complaint = gr.State(""), gr.State(False), gr.State("")
-    quiet = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
-    live = {"show_progress": "hidden", "api_visibility": "private", "concurrency_id": "model"}
-    outputs = [canvas, figure, query]
+def _desk(boxes: dict) -> dict:
+    """The knobs, into `boxes`, and what stands among them."""
+    parts = {}
+    family = zoo.catalogue()[OPENING.model]
+    boxes["prompt"] = knobs.component(
+        "prompt", OPENING, info=None, max_lines=6, placeholder="No prompt: nothing is given."
+    )
+    with gr.Row(elem_id="run-row"):
+        parts["run"] = gr.Button("Run", variant="primary", elem_id="run", min_width=100, scale=2)
+        parts["stop"] = gr.Button("Stop", elem_id="stop", min_width=80, interactive=False)
+    # Whether the page's address asks for a run, kept where JavaScript can read it.
+    parts["asked"] = gr.Checkbox(visible="hidden")
+    parts["kept"] = gr.Button("", elem_id="kept", size="sm", visible=False)
+    parts["starters"] = gr.Examples(
+        [[text] for text in STARTERS], boxes["prompt"], label="Try", example_labels=STARTER_LABELS
+    )
+    with gr.Row():
+        boxes["model"] = knobs.component("model", OPENING, info=None, min_width=180, scale=3)
+        boxes["sampler"] = knobs.component("sampler", OPENING, info=None, min_width=110, scale=2)
+    parts["help"] = gr.Markdown(knobs.sampler_help(family, OPENING.sampler), elem_id="sampler-help")
+    for name in ("steps", "length", "temperature", "samples"):
+        boxes[name] = knobs.component(name, OPENING, info=None, visible=_is_heard(name, family))
+    with gr.Row(elem_id="seed-row"):
+        boxes["seed"] = knobs.component("seed", OPENING, info="Empty: a new one each run.", min_width=120, scale=3)
+        parts["dice"] = gr.Button("🎲", elem_id="dice", min_width=44, scale=1)
+        parts["lock"] = gr.Button("Keep seed", elem_id="lock", min_width=90, scale=2)
+    with gr.Accordion("More knobs", open=False):
+        for name in MORE:
+            boxes[name] = knobs.component(name, OPENING, visible=_is_heard(name, family))
+        parts["reset"] = gr.Button("Reset all knobs", size="sm", elem_id="reset")
+    with gr.Accordion("Share this run", open=False):
+        parts["link"] = gr.Textbox(
+            label="Link", info="Opens with these knobs and this seed, and runs.", buttons=["copy"],
+            interactive=False, elem_id="share-link",
+        )  # fmt: skip
+    return parts
 
-    runs = [gr.on([run.click, boxes["prompt"].submit], watch, inputs, outputs, **live)]
+
+def _is_heard(name: str, family: str) -> bool:
+    return name not in FITTED or name in knobs.heard_by(family, OPENING.sampler)
+
+
+QUIET = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
+
+
+def _connect_runs(page, saved, boxes, parts) -> None:
+    """Everything that starts or ends a run. Starts and stops go through the canvas, which knows what runs."""
+    inputs, canvas, link = [boxes[name] for name in NAMES], parts["canvas"], parts["link"]
+    query, complaint = gr.State(""), gr.State("")
+    run = canvas.go(
+        watch, inputs, [canvas, parts["figure"], query], show_progress="hidden", api_visibility="private",
+        concurrency_id="model", trigger_mode="multiple",
+    )  # fmt: skip
+    run.then(share_link, query, link, **QUIET)
+    run.success(None, js=COMPLETED, **QUIET)
+    run.failure(None, js=GONE, **QUIET)
+    canvas.halt(None, cancels=[run], **QUIET)
+    canvas.turn(None, None, [parts["run"], parts["stop"]], js=BUTTONS, **QUIET)
+
+    gr.on([parts["run"].click, boxes["prompt"].submit], None, js=START, **QUIET)
+    parts["stop"].click(None, js=STOP, **QUIET)
+    parts["starters"].load_input_event.then(None, js=START, **QUIET)
     for event, change in ((canvas.pin, add_pin), (canvas.unpin, drop_pin)):
-        changed = event(change, [boxes["pins"], boxes["model"]], [boxes["pins"], boxes["seed"]], **quiet)
-        runs.append(changed.success(watch, inputs, outputs, **live))
-    opened = page.load(restore, saved, [*inputs, autorun, complaint], **quiet)
-    opened.then(complain, complaint, None, **quiet | {"queue": True})  # only queued events can warn
-    opened = opened.then(fit, model_and_sampler, fitted, **quiet)
-    runs.append(opened.then(watch_if, [autorun, *inputs], outputs, **live))
-    for event in runs:
-        event.then(share_link, query, link, **quiet)
-    stop.click(None, js=STOP, cancels=runs, **quiet).then(share_link, query, link, **quiet)
-
-    gr.on([box.input for box in model_and_sampler], fit, model_and_sampler, fitted, **quiet)
-    gr.on([box.change for box in inputs], None, inputs, saved, js=SAVE, **quiet)
-    dice.click(None, None, boxes["seed"], js="() => -1", **quiet)
-    lock.click(None, None, boxes["seed"], js=KEEP_SEED, **quiet)
-    reset.click(lambda: _values(OPENING), None, inputs, **quiet).then(fit, model_and_sampler, fitted, **quiet)
+        changed = event(change, [boxes["pins"], boxes["model"]], [boxes["pins"], boxes["seed"]], **QUIET)
+        changed.success(None, js=START, **QUIET)
+    opened = page.load(restore, saved, [*inputs, parts["asked"], complaint], **QUIET)
+    opened.then(None, parts["asked"], None, js=START_IF, **QUIET)
+    opened.then(complain, complaint, None, **QUIET | {"queue": True})  # only queued events can warn
+    opened.then(fit, *_fitting(boxes, parts), **QUIET)
 
 
-def watch_if(wanted: bool, *values) -> Iterator[tuple]:
-    """`watch` when a share link was opened, else nothing."""
-    if wanted:
-        yield from watch(*values)
-    else:
-        yield gr.skip(), gr.skip(), gr.skip()
+def _connect_knobs(saved, boxes, parts) -> None:
+    """What the knobs do to each other, and to what is kept in the browser."""
+    inputs, seed, in_force = [boxes[name] for name in NAMES], boxes["seed"], [boxes["pins"], boxes["seed"]]
+    gr.on([boxes["model"].input, boxes["sampler"].input], fit, *_fitting(boxes, parts), **QUIET)
+    gr.on([box.change for box in inputs], None, inputs, saved, js=SAVE, **QUIET)
+    gr.on([box.change for box in in_force], keeping, in_force, parts["kept"], **QUIET)
+    parts["kept"].click(None, None, in_force, js="() => ['', '']", **QUIET)
+    parts["dice"].click(None, None, seed, js="() => ''", **QUIET)
+    parts["lock"].click(None, None, seed, js=KEEP_SEED, **QUIET)
+    reset = parts["reset"].click(lambda: _values(OPENING), None, inputs, **QUIET)
+    reset.then(fit, *_fitting(boxes, parts), **QUIET)
+
+
+def _fitting(boxes: dict, parts: dict) -> tuple[list, list]:
+    """Inputs and outputs of `fit`."""
+    return [boxes["model"], boxes["sampler"]], [*(boxes[name] for name in FITTED), parts["help"]]
+
+
+def keeping(pins: str, seed: str | int) -> dict:
+    """The line beside Run that says what holds from run to run; a click on it lets go."""
+    try:
+        count = len(Recipe.parse({"pins": pins}).pins)
+        said = [f"{count} pinned word{'s' * (count > 1)}"] if count else []
+    except RecipeError:
+        said = ["pinned words that cannot be read"]
+    said += ["seed kept"] if seed != -1 else []
+    return gr.update(value=" · ".join([*said, "clear"]), visible=bool(said))
 
 
 def restore(saved: dict | None, request: gr.Request) -> list:
     """The knobs a page opens with, whether to run at once, and a complaint or "": those of a share link, else the
     ones last used here."""
     query = {name: value for name, value in dict(request.query_params).items() if name in knobs.FIELDS}
-    kept = (
-        saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}
-    )  # a visitor can write any value there
+    kept = saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}  # a visitor can write anything
     try:
-        return [*_values(Recipe.parse(query or kept)), bool(query), ""]
+        values = {name: value for name, value in (query or kept).items() if (name, value) != ("seed", "")}
+        return [*_values(Recipe.parse(values)), bool(query), ""]
     except RecipeError as error:
         what = "This link" if query else "The saved settings"
         return [*_values(OPENING), False, f"{what} could not be used. {_plain(error)}"]
@@ -168,18 +214,20 @@ def share_link(query: str, request: gr.Request) -> str:
 def _change_pins(pins: str, model: str, event: gr.EventData, added) -> tuple[str, int]:
     data = event._data if isinstance(event._data, dict) else {}
     try:
-        values = {name: data.get(name) for name in ("position", "token", "seed")}
-        for name, value in values.items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise RecipeError("pins", f"{name} is {str(value)[:40]!r}; a whole number is needed.")
-        tokenizer = zoo.load(model).tokenizer
-        if values["token"] >= tokenizer.vocab_size:
-            raise RecipeError("pins", f"there is no token {values['token']}.")
-        kept = {cell: word for cell, word in parse_pins(pins).items() if cell != values["position"]}
-        kept |= added(values["position"], values["token"], tokenizer)
-        return format_pins(dict(sorted(kept.items()))), Recipe.parse({"seed": values["seed"]}).seed
+        recipe = Recipe.parse({"pins": pins, "model": model, "seed": data.get("seed")})
+        tokenizer = zoo.load(recipe.model).tokenizer
+        cell = _whole("position", data.get("position"), knobs.FIELDS["length"].metadata["high"])
+        token = _whole("token", data.get("token", 0), tokenizer.vocab_size)
+        kept = {place: word for place, word in recipe.pins.items() if place != cell} | added(cell, token, tokenizer)
+        return format_pins(dict(sorted(kept.items()))), recipe.seed
     except (RecipeError, zoo.ModelError) as error:
         raise gr.Error(_plain(error), print_exception=False) from None
+
+
+def _whole(name: str, value, limit: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < limit:
+        return value
+    raise RecipeError("pins", f"{name} is {str(value)[:40]!r}; a whole number from 0 to {limit - 1} is needed.")
 
 
 def fit(model: str, sampler: str) -> list:

@@ -13,7 +13,7 @@ MOUNT = """([js, css]) => {
     const build = new Function(js + "\\nreturn createPlayer;")();
     const mark = (name) => (value) => (window[name] = value);
     window.player = build(document.getElementById("root"), {
-        css, source: { js, css }, live: true, onPin: mark("pinned"), onUnpin: mark("unpinned"),
+        css, source: { js, css }, live: true, onPin: mark("pinned"), onUnpin: mark("unpinned"), onLive: mark("live"),
     });
 }"""
 SETTLE = """async () => {
@@ -143,6 +143,94 @@ def test_keys_drive_the_timeline_only_from_the_player(page):
     assert step(page) < 32
 
 
+def test_space_holds_and_resumes_a_live_run(page):
+    trace = make_trace()
+    push(page, trace, only=slice(0, 10))
+    play = page.locator(".dlm-go-play")
+    assert play.get_attribute("aria-label") == "Pause"
+    page.locator(".dlm-player").focus()
+    page.keyboard.press("Space")
+    push(page, trace, only=slice(10, 20))
+    assert step(page) == 9 and play.get_attribute("aria-label") == "Play"
+    page.keyboard.press("Space")
+    assert step(page) == 19 and play.get_attribute("aria-label") == "Pause"
+    push(page, trace, only=slice(20, None))
+    assert step(page) == 32 and play.get_attribute("aria-label") == "Play"
+
+
+def test_the_host_hears_when_steps_come_and_when_the_last_is_shown(page):
+    trace = make_trace()
+    push(page, trace, only=slice(0, 10))
+    assert page.evaluate("() => live") is True
+    push(page, trace, only=slice(10, None))
+    assert page.evaluate("() => live") is False
+
+
+def test_a_new_pin_marks_what_it_changed(page):
+    first, second = make_trace(seed=7), make_trace(seed=7)
+    second["head"] = {**second["head"], "recipe": {**second["head"]["recipe"], "pins": {"20": "dog"}}}
+    last = second["frames"][-1]["rows"][0]
+    last["st"] = last["st"][:20] + "p" + last["st"][21:]
+    for position in (20, 30):
+        last["id"][position], last["p"][position] = 9, second["head"]["vocabulary"][9]
+    push(page, first, run="first")
+    assert page.locator(".dlm-text .dlm-differs").count() == 0
+    push(page, second, run="second")
+    marked = page.locator(".dlm-text .dlm-differs")
+    assert [cell.get_attribute("data-position") for cell in marked.all()] == ["30"]
+    assert page.locator(".dlm-note").inner_text() == "Your pin changed 1 other word (dotted)."
+    push(page, first, run="third")
+    push(page, make_trace(seed=8), run="fourth")
+    assert page.locator(".dlm-text .dlm-differs").count() == 0
+
+
+def test_a_draft_is_not_called_settled_before_the_end(page):
+    trace = make_trace()
+    push(page, trace, only=slice(0, 20))
+    states = trace["frames"][19]["rows"][0]["st"]
+    settled = page.locator(".dlm-card-table dd").nth(2)
+    cells(page).nth(states.index("d")).click()
+    assert settled.inner_text() == "not yet"
+    cells(page).nth(states.index("c")).click()
+    assert settled.inner_text().startswith("at step")
+
+
+def test_the_end_is_announced_with_the_last_step(page):
+    trace = make_trace()
+    for message in messages(trace):
+        page.evaluate("(message) => player.push(message)", json.dumps(message))
+    page.wait_for_function("() => document.querySelector('.dlm-spoken').textContent.includes('Finished')")
+    assert page.locator(".dlm-spoken").inner_text() == "Step 32 of 32, 100 percent settled. Finished."
+
+
+def test_nothing_readable_follows_the_end_mark(page):
+    trace = make_trace(length=80)
+    row = trace["frames"][-1]["rows"][0]
+    end = row["p"].index(2)
+    row["p"][end + 1], row["id"][end + 1] = " ghost", 9
+    load(page, trace)
+    assert "ghost" not in drawn(page)
+    assert cells(page).nth(end + 1).evaluate("(cell) => cell.matches('.dlm-pad')")
+
+
+def test_samples_are_copied_together(page):
+    trace = make_trace(rows=2)
+    load(page, trace)
+    assert page.locator(".dlm-copy").inner_text() == "Copy 2 texts"
+    page.locator(".dlm-copy").click()
+    copied = page.locator(".dlm-copy-fallback textarea").input_value()  # this page may not use the clipboard
+    assert copied == "\n\n".join(trace["end"]["texts"])
+
+
+def test_a_stopped_run_claims_no_rate(page):
+    trace = make_trace()
+    push(page, trace, only=slice(0, 10))
+    page.evaluate("() => player.stop()")
+    page.evaluate(SETTLE)
+    meter = page.locator(".dlm-meter").inner_text()
+    assert "tokens/s" not in meter and "ms/step" in meter
+
+
 def test_playback_reaches_the_end(page):
     load(page, make_trace(steps=6))
     page.locator(".dlm-speed").select_option("4")
@@ -203,6 +291,14 @@ def test_card_shows_candidates_and_pins(page):
     assert card.is_hidden()
 
 
+def test_hovering_opens_the_card_while_steps_are_drawn(page):
+    load(page, make_trace())
+    page.evaluate("() => { window.drawing = setInterval(() => player.goTo(20 + (Date.now() % 3)), 30); }")
+    cells(page).nth(10).hover()
+    page.wait_for_selector(".dlm-card:visible")
+    page.evaluate("() => clearInterval(drawing)")
+
+
 def test_one_tab_stop_and_arrow_keys_among_cells(page):
     load(page, make_trace())
     assert page.locator(".dlm-text [tabindex='0']").count() == 1
@@ -218,6 +314,28 @@ def test_one_tab_stop_and_arrow_keys_among_cells(page):
     page.keyboard.press("Escape")
     assert page.locator(".dlm-card").is_hidden()
     assert page.evaluate("() => document.activeElement.matches('.dlm-cell')")
+
+
+def test_the_tab_stop_is_the_first_free_word_and_leaving_closes_the_card(page):
+    load(page, make_trace(given=5))
+    page.locator(".dlm-player").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.dataset.position") == "5"
+    assert page.locator(".dlm-card").is_visible()
+    page.keyboard.press("Tab")
+    assert page.locator(".dlm-card").is_hidden()
+
+
+def test_escape_closes_card_and_menu_from_anywhere(page):
+    load(page, make_trace())
+    cells(page).nth(30).click()
+    page.evaluate("() => document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    assert page.locator(".dlm-card").is_hidden()
+    page.locator(".dlm-menu summary").click()
+    page.evaluate("() => document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    assert page.locator(".dlm-menu").get_attribute("open") is None
 
 
 def test_a_run_that_needed_fewer_steps_ends_at_its_last(page):

@@ -1,0 +1,107 @@
+// Runs when Gradio loads the canvas, with the player filled in as source; `element`, `props`, `watch` and
+// `trigger` are Gradio's.
+const source = SOURCE;
+const host = element.querySelector(".dlm-host");
+const JOINING = 400; // milliseconds in which the queue takes a run; one that it has not taken cannot be cancelled
+const PATIENCE = 2000;
+const IN_LINE = 900; // milliseconds without a step after which others are surely served first
+// One run at a time. Gradio says of a cancelled run twice that it is gone, and only then can it follow the next one.
+let phase = "idle"; // or "running", "stopping"
+let again = false; // start once more when the run that is being stopped is gone
+let drawing = false; // the player still has steps to show
+let started = 0;
+let heard = false; // a step of this run has come
+let farewells = 0;
+let halting = 0;
+let waiting = 0;
+let told = "idle";
+
+const player = new Function(source.js + "\nreturn createPlayer;")()(host, {
+  css: source.css, source, live: true, autoplay: true,
+  onPin: (at) => trigger("pin", { ...at, seed: host.seed() }),
+  onUnpin: (at) => trigger("unpin", { ...at, seed: host.seed() }),
+  onLive: (live) => {
+    drawing = live;
+    tell();
+  },
+});
+
+function begin() {
+  phase = "running";
+  again = heard = false;
+  started = performance.now();
+  trigger("go");
+  setTimeout(tell, IN_LINE);
+}
+
+function cancel() {
+  phase = "stopping";
+  farewells = 0;
+  const send = () => {
+    halting = 0;
+    trigger("halt");
+  };
+  halting = setTimeout(send, heard ? 0 : started + JOINING - performance.now());
+}
+
+function over() {
+  clearTimeout(halting);
+  clearTimeout(waiting);
+  halting = waiting = 0;
+  phase = "idle";
+  if (again) begin();
+  else player.stop();
+  tell();
+}
+
+function tell() {
+  if (host.state() === told) return;
+  told = host.state();
+  trigger("turn");
+}
+
+Object.assign(host, {
+  player,
+  seed: () => (player.trace().head ? player.trace().head.recipe.seed : -1),
+  state() {
+    if (!again && !drawing && phase !== "running") return "idle";
+    return heard || performance.now() - started < IN_LINE ? "running" : "waiting";
+  },
+  start() {
+    player.reveal();
+    again = phase !== "idle";
+    if (phase === "running") cancel();
+    if (phase === "idle") begin();
+    tell();
+  },
+  stop() {
+    again = false;
+    player.stop();
+    if (phase === "running") cancel();
+    tell();
+  },
+  /** The run has ended by itself. */
+  completed() {
+    if (phase === "running") phase = "idle";
+    if (halting) over();
+    else if (phase === "stopping") waiting = waiting || setTimeout(over, PATIENCE);
+    tell();
+  },
+  /** The run was cancelled, or it failed. */
+  gone() {
+    if (phase === "running") over();
+    if (phase === "stopping" && ++farewells === 2) over();
+    else if (phase === "stopping") waiting = waiting || setTimeout(over, PATIENCE);
+  },
+});
+
+const show = () => {
+  if (!props.value) return;
+  const data = JSON.parse(props.value);
+  heard = true;
+  if (data.format) player.load(data);
+  else player.push(data);
+  tell();
+};
+watch("value", show);
+show();
