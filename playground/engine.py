@@ -1,5 +1,6 @@
 """Recipe -> Canvas, denoiser, sampler -> Steps: one run, with its time limit, cancelling and checks."""
 
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -28,9 +29,12 @@ def time_limit() -> float:
     """Wall-clock seconds a run may take: PLAYGROUND_TIME_LIMIT, default 120."""
     value = os.environ.get("PLAYGROUND_TIME_LIMIT", "120")
     try:
-        return float(value)
+        seconds = float(value)
     except ValueError:
-        raise RunError(f"PLAYGROUND_TIME_LIMIT is {value!r}; a number of seconds is needed.") from None
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise RunError(f"PLAYGROUND_TIME_LIMIT is {value!r}; a number of seconds is needed.")
+    return seconds
 
 
 class Run:

@@ -63,7 +63,7 @@ class Recipe:
     threshold: float = knob(0.9, "Threshold", "Sampler threshold: commit every token above this probability.", 0.0, 1.0)
     bound: float = knob(
         0.1, "Entropy bound", "Sampler entropy_bound: nats of doubt that the cells kept in a step may add up to.",
-        0.0, 100.0,
+        0.0, 10.0,
     )  # fmt: skip
     top_k: int = knob(0, "Top-k", "Draw among this many best tokens only; 0 among all.", 0, 4096)
     top_p: float = knob(1.0, "Top-p", "Draw among the fewest best tokens that hold this much probability.", 0.0, 1.0)
@@ -89,6 +89,8 @@ class Recipe:
             if name not in known:
                 raise RecipeError(str(name)[:40], f"there is no such field; the fields are {', '.join(known)}.")
         recipe = cls()
+        if recipe.model not in zoo.catalogue():
+            recipe = replace(recipe, model=next(iter(zoo.catalogue()), ""))
         for name, f in known.items():
             if name in values and values[name] is not None:
                 recipe = replace(recipe, **{name: _typed(f, values[name])})
@@ -140,6 +142,8 @@ class Recipe:
         return replace(self, sampler=next(iter(SAMPLERS[_family(self)])))
 
     def _checked(self) -> "Recipe":
+        if not zoo.catalogue():
+            raise RecipeError("model", f"there is none in {zoo.models_folder()}.")
         for f in fields(self):
             value, low, high, choices = getattr(self, f.name), *(f.metadata[k] for k in ("low", "high", "choices"))
             if low is not None and not low <= value <= high:
@@ -189,6 +193,12 @@ def _typed(f, value):
     if f.type is str:
         if not isinstance(value, str):
             raise RecipeError(f.name, f"{_shown(value)} is not text.")
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise RecipeError(
+                f.name, f"character {error.start + 1} is half of a surrogate pair, which is not text."
+            ) from None
         return value
     if f.type is bool:
         if isinstance(value, bool):
@@ -200,7 +210,7 @@ def _typed(f, value):
     whole = f.type is int
     wanted = f"{'whole numbers' if whole else 'numbers'} from {low} to {high}"
     try:
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
+        if isinstance(value, bool) or not isinstance(value, int | float | str) or "_" in str(value):
             raise ValueError
         number = (
             int(value)

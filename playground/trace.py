@@ -128,12 +128,9 @@ class Trace:
         try:
             data = json.loads(text)
             head, frames = data["head"], data["frames"]
-            if not (
-                isinstance(head, dict)
-                and isinstance(frames, list)
-                and frames
-                and all("rows" in frame for frame in frames)
-            ):
+            if not (_is_head(head) and isinstance(frames, list) and frames and all(map(_is_frame, frames))):
+                raise TypeError
+            if not (data["end"] is None or isinstance(data["end"], dict)):
                 raise TypeError
             if (data["format"], data["version"]) != (FORMAT, VERSION):
                 raise TraceError(f"This trace is {data['format']} version {data['version']}; this app reads {VERSION}.")
@@ -193,6 +190,25 @@ def _step(frame: dict, index: int) -> Step:
         candidates=best[..., 0], candidate_probability=best[..., 1] / 1000,
         evaluations=frame["e"], seconds=frame["t"],
     )  # fmt: skip
+
+
+def _is_head(head) -> bool:
+    return isinstance(head, dict) and all(isinstance(head.get(key), dict) for key in ("recipe", "model"))
+
+
+def _is_frame(frame) -> bool:
+    """Whether a frame has rows of equally many cells in every list that a view reads."""
+    if not (isinstance(frame, dict) and isinstance(frame.get("rows"), list) and frame["rows"]):
+        return False
+    if not all(isinstance(frame.get(key), int | float) for key in ("s", "n", "u", "e", "t")):
+        return False
+    keys = ("id", "p", "st", "c", "h", "k")
+    return all(
+        isinstance(row, dict)
+        and all(isinstance(row.get(key), str if key == "st" else list) for key in keys)
+        and len({len(row[key]) for key in keys}) == 1
+        for row in frame["rows"]
+    )
 
 
 def _note(recipe: Recipe, canvas: Canvas) -> str:

@@ -16,7 +16,7 @@ from playground.samplers import SAMPLERS
 from playground.samplers.step import Step
 from playground.trace import Trace
 
-MODELS = ["stories-continuous", "stories-masked"]
+MODELS = list(zoo.catalogue())
 SHORT = {"prompt": "Once upon a time", "length": 24, "steps": 4, "seed": 5}
 both = pytest.mark.parametrize("model", MODELS)
 
@@ -154,8 +154,13 @@ class Breaking:
         return getattr(self._denoiser, name)
 
     def __call__(self, *args, **kwargs):
+        return self._broken(self._denoiser(*args, **kwargs))
+
+    def following(self, *args):
+        return self._broken(self._denoiser.following(*args))
+
+    def _broken(self, logits):
         self._calls += 1
-        logits = self._denoiser(*args, **kwargs)
         return torch.full_like(logits, self._value) if self._calls == 3 else logits
 
 
@@ -293,3 +298,10 @@ def test_a_time_limit_that_is_no_number_is_said(monkeypatch):
     *_, trace = record(Recipe.parse({"steps": 2, "length": 8}))
     assert trace.end["status"] == "error"
     assert trace.end["message"] == "PLAYGROUND_TIME_LIMIT is 'soon'; a number of seconds is needed."
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "soon", ""])
+def test_a_time_limit_that_limits_nothing_is_refused(monkeypatch, value):
+    monkeypatch.setenv("PLAYGROUND_TIME_LIMIT", value)
+    with pytest.raises(RunError, match=f"PLAYGROUND_TIME_LIMIT is {value!r}; a number of seconds is needed."):
+        time_limit()

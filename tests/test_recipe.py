@@ -6,6 +6,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from playground.denoisers import zoo
 from playground.recipe import MAX_SEED, Recipe, RecipeError, format_pins, parse_pins
 
 DEFAULTS = {
@@ -25,7 +26,7 @@ WHOLE = {
 }
 REAL = {
     "temperature": (0.0, 2.0), "guidance": (0.0, 5.0), "churn": (0.0, 1.0), "threshold": (0.0, 1.0), "eta": (0.0, 1.0),
-    "bound": (0.0, 100.0), "top_p": (0.0, 1.0),
+    "bound": (0.0, 10.0), "top_p": (0.0, 1.0),
 }  # fmt: skip
 NUMBERS = WHOLE | REAL
 MASKED = {"model": "stories-masked"}
@@ -330,3 +331,20 @@ def test_hostile_pins_are_refused_at_once():
     refused("pins", "1:a" + " " * 19_000 + '"')
     refused("pins", "1:a," * 10_000)
     refused("pins", '{"a":' * 100_000)
+
+
+def test_digits_parted_by_underscores_are_not_a_number():
+    assert "'1_0' is not allowed" in refused("steps", "1_0")
+
+
+def test_half_a_surrogate_pair_is_not_text():
+    assert "character 4 is half of a surrogate pair" in refused("prompt", "Hi \ud83d")
+
+
+def test_another_models_folder(monkeypatch, tmp_path):
+    """Without the default model the first one there is; without any, a sentence."""
+    monkeypatch.setattr(zoo, "catalogue", lambda: {"mine": "masked"})
+    assert (Recipe.parse({}).model, Recipe.parse({}).sampler) == ("mine", "random")
+    monkeypatch.setattr(zoo, "catalogue", dict)
+    with pytest.raises(RecipeError, match="model: there is none in"):
+        Recipe.parse({})

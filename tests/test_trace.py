@@ -211,3 +211,20 @@ def test_generate_returns_a_finished_trace():
     trace = playground.generate(prompt="Once", length=16, steps=2, seed=1)
     assert trace.end["status"] == "finished" and len(trace.frames) == 3
     assert trace.end["texts"] == trace.texts and trace.end["seconds"] == trace.seconds > 0
+
+
+@pytest.mark.parametrize("frames", [["rows"], [{"rows": 5}], [{"rows": []}], [{"rows": [{}]}], [{"rows": [5]}]])
+def test_malformed_frames_are_refused(trace, frames):
+    data = json.loads(trace.to_json())
+    with pytest.raises(TraceError, match="is not a trace"):
+        Trace.from_json(json.dumps(data | {"frames": frames}))
+    ragged = json.loads(trace.to_json())
+    ragged["frames"][0]["rows"][0]["c"].pop()
+    with pytest.raises(TraceError, match="is not a trace"):
+        Trace.from_json(json.dumps(ragged))
+
+
+@pytest.mark.parametrize("change", [{"head": {}}, {"head": 3}, {"end": 5}])
+def test_a_malformed_head_or_end_is_refused(trace, change):
+    with pytest.raises(TraceError, match="is not a trace"):
+        Trace.from_json(json.dumps(json.loads(trace.to_json()) | change))

@@ -35,5 +35,8 @@ class AutoregressiveDenoiser(nn.Module):
     def following(self, read: Tensor, past: Past) -> Tensor:
         """Ids read since the last call [B, n], the cells before them in `past` -> logits [B, V] of the next cell.
         A whole row costs as many of these as it has cells, each of one cell's work."""
+        rows = len(read)
+        if rows == 1:  # a product of one row takes another kernel, and other rounding, than one of several
+            read = read.expand(2, -1)
         h = self.trunk(self.tokens[read], causal=True, past=past)[:, -1:]
-        return self.head(h, self.tokens[: self.vocab_size]).squeeze(1).float()
+        return self.head(h, self.tokens[: self.vocab_size]).squeeze(1).float()[:rows]

@@ -107,6 +107,8 @@ def load_folder(folder: Path, device: str | None = None, dtype: str | None = Non
     """Load config.json, tokenizer.json and model.safetensors; never a pickle. Raises ModelError with a sentence."""
     config = _read_config(folder / "config.json")
     device = device or os.environ.get("PLAYGROUND_DEVICE") or best_device()
+    if device == "meta":
+        raise ModelError("PLAYGROUND_DEVICE is 'meta', which cannot compute.")
     dtype = dtype or os.environ.get("PLAYGROUND_DTYPE") or best_dtype(device)
     if dtype not in DTYPES:
         raise ModelError(f"PLAYGROUND_DTYPE is {dtype!r}; allowed: {', '.join(DTYPES)}.")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, State, Step, guided, normal, observe
+from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, GREEDY, State, Step, guided, normal, observe
 
 
 def sde(
@@ -61,7 +61,7 @@ def ode(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, st
 
 def expected_embedding(logits: Tensor, table: Tensor, temperature: float) -> Tensor:
     """x_hat = softmax(logits / T) E, [B, L, V] -> [B, L, De] in E's precision; at T = 0 the argmax's embedding."""
-    if temperature == 0:
+    if temperature < GREEDY:
         return table[logits.argmax(-1)]
     return torch.softmax(logits / temperature, dim=-1).to(table.dtype) @ table
 

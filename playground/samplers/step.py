@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 CANDIDATES = 5
+GREEDY = 1e-4  # a temperature below it takes the best token: logits divided by less would overflow
 
 
 class State(IntEnum):
@@ -89,7 +90,7 @@ def draw(logits: Tensor, temperature: float, luck: Tensor, top_k: int = 0, top_p
     """A token for each row of logits [n, V] from softmax(logits / T), by inverse CDF at luck [n] in [0, 1); argmax
     at T = 0. `top_k` > 0 keeps that many best tokens; `top_p` < 1 the fewest best that hold that much probability
     (nucleus, arXiv 1904.09751), counted at this temperature."""
-    if temperature == 0:
+    if temperature < GREEDY:
         return logits.argmax(-1).cpu()
     p = torch.softmax(logits.cpu() / temperature, dim=-1)
     if top_k or top_p < 1:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, Observed, State, Step, draw, observe, uniform
+from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, GREEDY, Observed, State, Step, draw, observe, uniform
 
 STABLE = 0.005  # nats a cell: a row this sure, whose answer has not changed, is done (DiffusionGemma)
 
@@ -89,7 +89,7 @@ def _ask(denoiser, x: Tensor, hint: Tensor | None, fixed: Tensor) -> Tensor:
 
 
 def _expected(denoiser, logits: Tensor, temperature: float) -> Tensor:
-    if temperature == 0:
+    if temperature < GREEDY:
         return denoiser.tokens[logits.argmax(-1)]
     return denoiser.expected(torch.softmax(logits / temperature, dim=-1))
 

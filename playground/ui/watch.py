@@ -3,6 +3,7 @@
 import html
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,7 +23,6 @@ NAMES = FIRST + MORE
 FITTED = ["sampler", *(name for name in NAMES if name in knobs.heard_by_any())]
 STARTERS = ["Once upon a time", "The little dragon was", "Tom and Lily went to the park", ""]
 STARTER_LABELS = [text or "(no prompt)" for text in STARTERS]
-OPENING = Recipe.parse({"prompt": STARTERS[0]})
 
 HOST = "document.querySelector('#watch-canvas .dlm-host')"
 # A run that a link asks for may be wanted before the canvas has loaded.
@@ -43,6 +43,12 @@ BUTTONS = f"""() => {{
 }}"""
 KEEP_SEED = f"() => String({HOST}.seed())"
 SAVE = f"(...values) => [Object.fromEntries({NAMES}.map((name, i) => [name, values[i]]))]"
+
+
+@cache
+def opening() -> Recipe:
+    """What the page opens with."""
+    return Recipe.parse({"prompt": STARTERS[0]})
 
 
 def watch(*values) -> Iterator[tuple]:
@@ -74,9 +80,9 @@ def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
 def _desk(boxes: dict) -> dict:
     """The knobs, into `boxes`, and what stands among them."""
     parts = {}
-    family = zoo.catalogue()[OPENING.model]
+    family = zoo.catalogue()[opening().model]
     boxes["prompt"] = knobs.component(
-        "prompt", OPENING, info=None, max_lines=6, placeholder="No prompt: nothing is given."
+        "prompt", opening(), info=None, max_lines=6, placeholder="No prompt: nothing is given."
     )
     with gr.Row(elem_id="run-row"):
         parts["run"] = gr.Button("Run", variant="primary", elem_id="run", min_width=100, scale=2)
@@ -88,18 +94,18 @@ def _desk(boxes: dict) -> dict:
         [[text] for text in STARTERS], boxes["prompt"], label="Try", example_labels=STARTER_LABELS
     )
     with gr.Row():
-        boxes["model"] = knobs.component("model", OPENING, info=None, min_width=180, scale=3)
-        boxes["sampler"] = knobs.component("sampler", OPENING, info=None, min_width=110, scale=2)
-    parts["help"] = gr.Markdown(knobs.sampler_help(family, OPENING.sampler), elem_id="sampler-help")
+        boxes["model"] = knobs.component("model", opening(), info=None, min_width=180, scale=3)
+        boxes["sampler"] = knobs.component("sampler", opening(), info=None, min_width=110, scale=2)
+    parts["help"] = gr.Markdown(knobs.sampler_help(family, opening().sampler), elem_id="sampler-help")
     for name in ("steps", "length", "temperature", "samples"):
-        boxes[name] = knobs.component(name, OPENING, info=None, visible=_is_heard(name, family))
+        boxes[name] = knobs.component(name, opening(), info=None, visible=_is_heard(name, family))
     with gr.Row(elem_id="seed-row"):
-        boxes["seed"] = knobs.component("seed", OPENING, info="Empty: a new one each run.", min_width=120, scale=3)
+        boxes["seed"] = knobs.component("seed", opening(), info="Empty: a new one each run.", min_width=120, scale=3)
         parts["dice"] = gr.Button("🎲", elem_id="dice", min_width=44, scale=1)
         parts["lock"] = gr.Button("Keep seed", elem_id="lock", min_width=90, scale=2)
     with gr.Accordion("More knobs", open=False):
         for name in MORE:
-            boxes[name] = knobs.component(name, OPENING, visible=_is_heard(name, family))
+            boxes[name] = knobs.component(name, opening(), visible=_is_heard(name, family))
         parts["reset"] = gr.Button("Reset all knobs", size="sm", elem_id="reset")
     with gr.Accordion("Share this run", open=False):
         parts["link"] = gr.Textbox(
@@ -110,7 +116,7 @@ def _desk(boxes: dict) -> dict:
 
 
 def _is_heard(name: str, family: str) -> bool:
-    return name not in FITTED or name in knobs.heard_by(family, OPENING.sampler)
+    return name not in FITTED or name in knobs.heard_by(family, opening().sampler)
 
 
 QUIET = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
@@ -151,7 +157,7 @@ def _connect_knobs(saved, boxes, parts) -> None:
     parts["kept"].click(None, None, in_force, js="() => ['', '']", **QUIET)
     parts["dice"].click(None, None, seed, js="() => ''", **QUIET)
     parts["lock"].click(None, None, seed, js=KEEP_SEED, **QUIET)
-    reset = parts["reset"].click(lambda: _values(OPENING), None, inputs, **QUIET)
+    reset = parts["reset"].click(lambda: _values(opening()), None, inputs, **QUIET)
     reset.then(fit, *_fitting(boxes, parts), **QUIET)
 
 
@@ -175,13 +181,13 @@ def restore(saved: dict | None, request: gr.Request) -> list:
     """The knobs a page opens with, whether to run at once, and a complaint or "": those of a share link, else the
     ones last used here."""
     query = {name: value for name, value in dict(request.query_params).items() if name in knobs.FIELDS}
-    kept = saved if isinstance(saved, dict) and saved else {"prompt": OPENING.prompt}  # a visitor can write anything
+    kept = saved if isinstance(saved, dict) and saved else {"prompt": opening().prompt}  # a visitor can write anything
     try:
         values = {name: value for name, value in (query or kept).items() if (name, value) != ("seed", "")}
         return [*_values(Recipe.parse(values)), bool(query), ""]
     except RecipeError as error:
         what = "This link" if query else "The saved settings"
-        return [*_values(OPENING), False, f"{what} could not be used. {_plain(error)}"]
+        return [*_values(opening()), False, f"{what} could not be used. {_plain(error)}"]
 
 
 def complain(complaint: str) -> None:
