@@ -24,7 +24,7 @@ def test_a_pin_is_added_beside_the_others_and_keeps_the_seed():
     ("data", "others", "sentence"),
     [
         ({"position": 20, "token": 10**9, "seed": 7}, {}, "pins: token is '1000000000'; a whole number from 0 to"),
-        ({"position": "x", "token": 300, "seed": 7}, {}, "pins: position is 'x'; a whole number from 0 to 255"),
+        ({"position": "x", "token": 300, "seed": 7}, {}, "pins: position is 'x'; a whole number from 0 to 511"),
         ({"position": True, "token": 300, "seed": 7}, {}, "pins: position is 'True'"),
         ({"position": 20, "token": 300, "seed": [1]}, {}, "seed: '[1]' is not allowed"),
         (None, {}, "pins: position is 'None'"),
