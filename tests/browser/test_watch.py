@@ -473,3 +473,18 @@ def test_the_page_stands_in_the_middle_of_a_wide_screen(chromium, url, width):
     box = tab.evaluate("(({left, right}) => [left, right])(document.querySelector('main').getBoundingClientRect())")
     assert abs(box[0] - (tab.evaluate("document.documentElement.clientWidth") - box[1])) <= 2
     tab.context.close()
+
+
+@pytest.mark.parametrize("family", ["uniform", "autoregressive"])
+def test_the_other_families_run_on_the_page(page, family):
+    page.locator("#knob-model input").click()
+    page.get_by_role("option", name=f"stories-{family}").click()
+    heard = page.locator("#knob-steps")
+    heard.wait_for(state="hidden" if family == "autoregressive" else "visible")
+    mark(page)
+    set_knob(page, "seed", 7)
+    page.click("#run")
+    shown = wait_for_end(page)
+    python = playground.generate(model=f"stories-{family}", prompt="Once upon a time", seed=7)
+    assert shown["text"] == python.text and shown["steps"] == [frame["s"] for frame in python.frames]
+    assert page.evaluate(f"{PLAYER}.trace().head.model.family") == family
