@@ -45,7 +45,7 @@ class Recipe:
     model: str = knob("stories-continuous", "Model", "Which trained denoiser runs.", choices=lambda r: zoo.catalogue())
     prompt: str = knob("", "Prompt", "The text the row starts with. Empty: unconditional, nothing is given.")
     length: int = knob(64, "Length", "Cells in the row, in tokens, the prompt included.", 8, 512)
-    steps: int = knob(32, "Steps", "Denoising steps from noise to text.", 1, 256)
+    steps: int = knob(32, "Steps", "Denoising steps from noise to text; if not given, one for two cells.", 1, 256)
     sampler: str = knob(
         "", "Sampler", "How the next row is made from the denoiser's answer.", choices=lambda r: SAMPLERS[_family(r)]
     )
@@ -94,6 +94,8 @@ class Recipe:
         for name, f in known.items():
             if name in values and values[name] is not None:
                 recipe = replace(recipe, **{name: _typed(f, values[name])})
+        if values.get("steps") is None:
+            recipe = replace(recipe, steps=advised_steps(recipe.length))
         return recipe._with_defaults()._checked()
 
     def resolved(self) -> "Recipe":
@@ -123,7 +125,7 @@ class Recipe:
 
     def to_query(self) -> str:
         """The fields that differ from their defaults, as a URL query; `from_query` gives this recipe back."""
-        default = replace(Recipe(), model=self.model)._with_defaults()
+        default = replace(Recipe(), model=self.model, steps=advised_steps(self.length))._with_defaults()
         values = {name: value for name, value in asdict(self).items() if value != getattr(default, name)}
         if self.model != Recipe().model:
             values["model"] = self.model
@@ -154,6 +156,11 @@ class Recipe:
         if len(self.prompt) > MAX_PROMPT_CHARACTERS:
             raise RecipeError("prompt", f"has {len(self.prompt):,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
         return self
+
+
+def advised_steps(length: int) -> int:
+    """How many steps a row of this length takes if nothing else is said: one for two cells, from 8 to 256."""
+    return min(256, max(8, math.ceil(length / 2)))
 
 
 def parse_pins(text: str) -> dict[int, str]:

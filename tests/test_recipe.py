@@ -348,3 +348,12 @@ def test_another_models_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(zoo, "catalogue", dict)
     with pytest.raises(RecipeError, match="model: there is none in"):
         Recipe.parse({})
+
+
+@pytest.mark.parametrize(("length", "steps"), [(8, 8), (16, 8), (33, 17), (64, 32), (512, 256)])
+def test_steps_not_given_are_one_for_two_cells(length, steps):
+    for given in ({}, {"steps": None}):
+        recipe = Recipe.parse({"length": length} | given)
+        assert recipe.steps == steps and Recipe.from_query(recipe.to_query()) == recipe
+    kept = Recipe.parse({"steps": 32, "length": length})
+    assert kept.steps == 32 and Recipe.from_query(kept.to_query()) == kept
