@@ -28,6 +28,7 @@ from torch import Tensor
 from playground.canvas import Canvas
 from playground.denoisers.zoo import Model
 from playground.recipe import Recipe
+from playground.samplers import own_knobs
 from playground.samplers.step import CANDIDATES, State, Step
 
 FORMAT, VERSION = "diffusion-lm-playground/trace", 1
@@ -71,7 +72,9 @@ class Trace:
             "max_entropy": round(math.log(model.denoiser.vocab_size), 4),
         }  # fmt: skip
         trace = cls(head, [], _pieces=model.tokenizer.pieces, _canvas=canvas, _plane=plane)
-        trace.frames.append(trace._frame(_blank(recipe, canvas, model.denoiser.vocab_size)))
+        chosen = "steps" in own_knobs(model.family, recipe.sampler)
+        planned = recipe.steps if chosen else int((~canvas.fixed).sum())  # from left to right: one a cell
+        trace.frames.append(trace._frame(_blank(recipe, canvas, model.denoiser.vocab_size, planned)))
         return trace
 
     def add(self, step: Step) -> None:
@@ -167,12 +170,12 @@ class Trace:
         }  # fmt: skip
 
 
-def _blank(recipe: Recipe, canvas: Canvas, mask: int) -> Step:
+def _blank(recipe: Recipe, canvas: Canvas, mask: int, planned: int) -> Step:
     """The row before the first evaluation: what is given, and nothing else."""
     ids, fixed = canvas.batch(recipe.samples)
     shape = (*ids.shape, CANDIDATES)
     return Step(
-        index=-1, total=recipe.steps, level=1.0, tokens=torch.where(fixed, ids, mask),
+        index=-1, total=planned, level=1.0, tokens=torch.where(fixed, ids, mask),
         state=torch.where(fixed, State.FIXED, State.NOISE), probability=fixed.float(),
         entropy=torch.where(fixed, 0.0, math.log(mask)), candidates=torch.zeros(shape, dtype=torch.long),
         candidate_probability=torch.zeros(shape),

@@ -228,3 +228,9 @@ def test_malformed_frames_are_refused(trace, frames):
 def test_a_malformed_head_or_end_is_refused(trace, change):
     with pytest.raises(TraceError, match="is not a trace"):
         Trace.from_json(json.dumps(json.loads(trace.to_json()) | change))
+
+
+def test_from_left_to_right_a_step_is_planned_for_every_open_cell():
+    recipe = Recipe.parse({"model": "stories-autoregressive", "prompt": "Once upon a time", "length": 16, "seed": 2})
+    *_, trace = record(recipe)
+    assert {frame["n"] for frame in trace.frames} == {16 - trace.head["given"]}
