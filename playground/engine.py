@@ -12,7 +12,7 @@ from torch import Tensor
 from playground.canvas import Canvas
 from playground.denoisers import zoo
 from playground.denoisers.zoo import Model
-from playground.recipe import Recipe
+from playground.recipe import Recipe, RecipeError
 from playground.samplers import SAMPLERS, own_knobs
 from playground.samplers.blocks import by_blocks
 from playground.samplers.refine import refine
@@ -44,6 +44,9 @@ class Run:
     def __init__(self, recipe: Recipe):
         self.recipe = recipe.resolved()
         self.model = zoo.load(recipe.model)
+        longest = len(self.model.denoiser.trunk.positions) - 1
+        if recipe.length > longest:
+            raise RecipeError("length", f"{recipe.length} is longer than the longest row of {recipe.model}, {longest}.")
         self.canvas = Canvas.from_recipe(self.recipe, self.model.tokenizer)
 
     def steps(self) -> Iterator[Step]:
@@ -66,7 +69,7 @@ class Run:
             yield step.timed(seconds)
             if time.monotonic() > deadline:
                 raise RunError(
-                    f"Stopped after step {step.index + 1} of {recipe.steps}: "
+                    f"Stopped after step {step.index + 1} of {step.total}: "
                     f"the run passed the time limit of {time_limit():g} seconds."
                 )
 
@@ -111,7 +114,8 @@ def record(recipe: Recipe) -> Iterator[Trace]:
 
 def complete(recipe: Recipe, model: Model, ids: Tensor, fixed: Tensor, rows: int = 32) -> Iterator[Tensor]:
     """Rows ids [N, L], given where fixed [N, L], run to their end, `rows` at a time and without a time limit: yields
-    tokens [up to `rows`, L]. Row i uses seed + i, so it is the same however many there are. Raises RunError."""
+    tokens [up to `rows`, L]. Row i uses seed + i, so it is the same however many there are (with `block` only among
+    rows with the same holes: they share out the steps). Raises RunError."""
     seeds = replace(recipe, samples=len(ids)).seeds
     for at in range(0, len(ids), rows):
         batch = slice(at, at + rows)

@@ -109,9 +109,7 @@ def load_folder(folder: Path, device: str | None = None, dtype: str | None = Non
     device = device or os.environ.get("PLAYGROUND_DEVICE") or best_device()
     if device == "meta":
         raise ModelError("PLAYGROUND_DEVICE is 'meta', which cannot compute.")
-    dtype = dtype or os.environ.get("PLAYGROUND_DTYPE") or best_dtype(device)
-    if dtype not in DTYPES:
-        raise ModelError(f"PLAYGROUND_DTYPE is {dtype!r}; allowed: {', '.join(DTYPES)}.")
+    dtype = checked_dtype(dtype, device)
     if device == "cpu":
         keep_freed_memory()
     weights = _read_weights(folder / "model.safetensors")
@@ -137,6 +135,14 @@ def load_folder(folder: Path, device: str | None = None, dtype: str | None = Non
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"PLAYGROUND_DEVICE is {device!r}, which cannot be used here ({error}).") from None
     return Model(folder.name, denoiser, tokenizer, config)
+
+
+def checked_dtype(dtype: str | None, device: str) -> str:
+    """`dtype`, PLAYGROUND_DTYPE or what suits the device; raises ModelError."""
+    dtype = dtype or os.environ.get("PLAYGROUND_DTYPE") or best_dtype(device)
+    if dtype not in DTYPES:
+        raise ModelError(f"PLAYGROUND_DTYPE is {dtype!r}; allowed: {', '.join(DTYPES)}.")
+    return dtype
 
 
 def best_device() -> str:

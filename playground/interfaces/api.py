@@ -40,9 +40,10 @@ def _with_recipe_signature(function):
         return function(**signature.bind(*args, **kwargs).arguments)
 
     of = {int: float, float: float}  # JSON has one kind of number; Recipe.parse says which must be whole
+    defaults = Recipe().to_dict() | {"steps": None}  # they follow from the length
     parameters = [
         inspect.Parameter(
-            f.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=Recipe().to_dict()[f.name],
+            f.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=defaults[f.name],
             annotation=dict if f.name == "pins" else of.get(f.type, f.type),
         )
         for f in fields(Recipe)

@@ -25,6 +25,7 @@ def left_to_right(
     shape = (rows, length, CANDIDATES)
     probability, entropy = fixed.float(), torch.where(fixed, 0.0, math.log(denoiser.vocab_size))
     candidates, chances = torch.zeros(shape, dtype=torch.long), torch.zeros(shape)
+    luck = uniform(length, rngs)  # drawn for every cell, so that a row does not depend on the holes of others
     past, unread = Past(), torch.full((rows, 1), unknown)
     ended = torch.zeros(rows, dtype=torch.bool)
     free = (~fixed).any(0)
@@ -35,7 +36,7 @@ def left_to_right(
             logits = denoiser.following(unread.to(device), past)
             logits = allowed(logits, start=cell == 0, end=not fixed[:, cell + 1 :].any())
             seen = observe(logits)
-            drawn = draw(logits, temperature, uniform(1, rngs).squeeze(1), top_k, top_p)
+            drawn = draw(logits, temperature, luck[:, cell], top_k, top_p)
             drawn = torch.where(ended, PAD, drawn)
             x[:, cell] = torch.where(here, ids[:, cell], drawn)
             chosen = seen.probability(logits, drawn).masked_fill(here | ended, 1.0)

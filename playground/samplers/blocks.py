@@ -23,9 +23,9 @@ def by_blocks(
     In its turn a block is seen with the finished cells before it and as many open cells after it, which a masked
     denoiser sees masked and others draft and throw away. A row whose end mark is finished is filled with padding.
     """
-    row = _Row(denoiser, ids, fixed, steps)
     starts = range(0, ids.shape[1], block)
     shares = _shares([int((~fixed[:, a : a + block]).any(0).sum()) for a in starts], steps)
+    row = _Row(denoiser, ids, fixed, sum(shares))
     for start, share in zip(starts, shares, strict=True):
         end = min(start + block, ids.shape[1])
         row.end_where_marked(start)
@@ -93,10 +93,17 @@ class _Row:
     def finished(self) -> Step:
         """The last step again, with the whole row in it."""
         state = torch.where(self.fixed, State.FIXED, State.COMMITTED)
-        return replace(self.last, index=self.count, total=self.count + 1, level=0.0, tokens=self.tokens, state=state)
+        return replace(self.last, index=self.count, level=0.0, tokens=self.tokens, state=state)
 
 
 def _shares(open_cells: list[int], steps: int) -> list[int]:
-    """Steps for each block, in proportion to its open cells and at least one where there are any."""
-    total = sum(open_cells)
-    return [max(1, round(steps * cells / total)) if cells else 0 for cells in open_cells]
+    """Steps for each block with open cells: at least one each, the rest in proportion to their cells (largest
+    remainders first). They add up to `steps`, or to the number of such blocks where that is more."""
+    shares = [min(cells, 1) for cells in open_cells]
+    left = max(0, steps - sum(shares))
+    exact = [left * cells / max(1, sum(open_cells)) for cells in open_cells]
+    shares = [share + int(more) for share, more in zip(shares, exact, strict=True)]
+    by_remainder = sorted(range(len(exact)), key=lambda i: exact[i] - int(exact[i]), reverse=True)
+    for i in by_remainder[: max(0, steps - sum(shares))]:
+        shares[i] += 1
+    return shares

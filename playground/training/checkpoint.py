@@ -22,6 +22,9 @@ class TrainingError(RuntimeError):
     """Training that cannot start or go on, said in one sentence."""
 
 
+MODEL_FILES = ("model.safetensors", "config.json", "tokenizer.json")
+
+
 def replace(path: Path, write) -> None:
     """`write(temporary path)`, then rename. Raises OSError with nothing changed."""
     temporary = path.with_name(path.name + ".part")
@@ -87,15 +90,21 @@ def unflatten(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(start): w for name, w in tensors.items() if name.startswith(start)}
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """An optimizer's state, `parameter number/name` -> tensor."""
-    state = optimizer.state_dict()["state"]
-    return {f"{i}/{name}": w for i, values in state.items() for name, w in values.items()}
+def optimizer_tensors(optimizer: torch.optim.Optimizer, denoiser: nn.Module) -> dict[str, Tensor]:
+    """An optimizer's state, `parameter name/quantity` -> tensor."""
+    state = {name: optimizer.state[p] for name, p in denoiser.named_parameters() if p in optimizer.state}
+    return {f"{name}/{quantity}": w for name, values in state.items() for quantity, w in values.items()}
 
 
-def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    state: dict[int, dict] = {}
+def restore_optimizer(optimizer: torch.optim.Optimizer, denoiser: nn.Module, tensors: dict[str, Tensor]) -> None:
+    """The inverse. Raises TrainingError where other parameters were trained."""
+    found: dict[str, dict] = {}
     for key, w in tensors.items():
-        i, name = key.split("/")
-        state.setdefault(int(i), {})[name] = w
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+        name, quantity = key.rsplit("/", 1)
+        found.setdefault(name, {})[quantity] = w
+    trained = {name: p for name, p in denoiser.named_parameters() if p.requires_grad}
+    if found and found.keys() != trained.keys():
+        differing = ", ".join(sorted(found.keys() ^ trained.keys())[:3])
+        raise TrainingError(f"The checkpoint trained other parameters ({differing}); is --freeze-embeddings as before?")
+    for name, values in found.items():
+        optimizer.state[trained[name]] = values

@@ -64,6 +64,12 @@ class Corpus:
             encoded = [encode(document, tokenizer) for document in rest]
             share = shares[name] if shares else float(sum(map(len, rest)))
             sources.append(Source(name, encoded, share, opens))
+        if not held_out:
+            raise CorpusError(
+                f"The files in {folder} hold one document each, so none can be held out for validation."
+                if shares is None
+                else f"{sources[0].name} is a single document, so none can be held out for validation."
+            )
         return cls(sources, [encode(document, tokenizer) for document in held_out], tokenizer)
 
     @property
@@ -91,7 +97,7 @@ def parse_shares(text: str) -> dict[str, float]:
             number = float(share)
         except ValueError:
             number = math.nan
-        if not name or not 0 < number < math.inf:
+        if not name or not 0 < number <= 1e9:
             raise CorpusError(f"share: cannot read {part.strip()[:40]!r}; write FILE=SHARE, as in stories.txt=0.76.")
         if name in shares:
             raise CorpusError(f"share: {name[:40]!r} is named twice.")
@@ -105,10 +111,13 @@ def read_texts(folder: Path | str, shares: dict[str, float] | None = None) -> di
     folder = Path(folder)
     if not folder.is_dir():
         raise CorpusError(f"The corpus folder {folder} does not exist or is not a folder.")
-    names = list(shares) if shares else sorted(path.name for path in folder.glob("*.txt"))
+    names = list(shares) if shares else sorted(path.name for path in folder.glob("*.txt") if path.is_file())
     if not names:
         raise CorpusError(f"The corpus folder {folder} holds no .txt file.")
     found = {name: _documents(folder / name) for name in names}
+    empty = [name for name, documents in found.items() if not documents]
+    if empty:
+        raise CorpusError(f"{empty[0]} holds no text.")
     if sum(map(len, found.values())) < 2:
         raise CorpusError(
             f"The corpus in {folder} is a single document; at least two are needed, one to train on and one to "
@@ -119,7 +128,7 @@ def read_texts(folder: Path | str, shares: dict[str, float] | None = None) -> di
 
 def _documents(path: Path) -> list[str]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise CorpusError(f"{path.name} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError as error:

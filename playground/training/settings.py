@@ -83,7 +83,11 @@ def _knobs(pairs: list[str]) -> dict[str, str]:
     bad = [pair for pair in pairs if "=" not in pair]
     if bad:
         raise RecipeError("set", f"cannot read {bad[0][:40]!r}; write NAME=VALUE, as in block=16.")
-    return dict(pair.split("=", 1) for pair in pairs)
+    knobs = dict(pair.split("=", 1) for pair in pairs)
+    taken = knobs.keys() & {"model", "sampler", "steps", "temperature", "seed", "samples", "prompt", "pins"}
+    if taken:
+        raise RecipeError("set", f"{min(taken)} has an option of its own or no meaning here.")
+    return knobs
 
 
 def _numbers(knob: str, text: str, recipe: Recipe, field: str | None = None) -> list:

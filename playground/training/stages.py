@@ -1,9 +1,11 @@
 """The train command: one family, or all of them in the order that pays (masked, then the others from it)."""
 
+import math
 import sys
 from dataclasses import fields
 from pathlib import Path
 
+from playground.training import initial
 from playground.training.checkpoint import STATE
 from playground.training.data import parse_shares
 from playground.training.objectives import OBJECTIVES
@@ -39,15 +41,15 @@ def arguments(parser) -> None:
                 "first is what the model is to write; the others are practice. Otherwise all files, by size.",
             )  # fmt: skip
         elif f.name == "shape":
-            for name in ("layers", "width", "heads", "hidden", "max_length"):
-                parser.add_argument(
-                    f"--{name.replace('_', '-')}", type=int, help="Shape of a model with --init random."
-                )
+            for name, size in initial.SHAPE.items():
+                said = f"With --init random: {name.replace('_', ' ')} of the trunk (default {size})."
+                parser.add_argument(f"--{name.replace('_', '-')}", type=int, help=said)
         elif f.type is bool:
             parser.add_argument(flag, action="store_true", help=HELP[f.name])
         else:
             needed = f.name in ("corpus", "output", "family")
-            parser.add_argument(flag, type=f.type, required=needed, default=f.default, help=HELP[f.name])
+            shown = "" if needed or f.default in ("", math.inf) else f" (default {f.default})"
+            parser.add_argument(flag, type=f.type, required=needed, default=f.default, help=HELP[f.name] + shown)
     parser.add_argument("--resume", action="store_true", help="Go on with the training in --output.")
     parser.add_argument("--quiet", action="store_true", help="No progress bar.")
 
@@ -56,15 +58,16 @@ def run(options) -> None:
     """Train what the options ask for. Raises TrainingError, CorpusError or ModelError."""
     values = {f.name: getattr(options, f.name) for f in fields(Plan) if hasattr(options, f.name)}
     values["shares"] = parse_shares(",".join(options.share)) if options.share else {}
-    names = ("layers", "width", "heads", "hidden", "max_length")
-    values["shape"] = {name: getattr(options, name) for name in names if getattr(options, name)}
+    values["shape"] = {name: getattr(options, name) for name in initial.SHAPE if getattr(options, name) is not None}
     if options.family != "all":
         _one(Plan(**values), options)
         return
     folder = Path(options.output)
     for family in STAGES:
-        init = options.init if family == "masked" else str(folder / "masked")
-        _one(Plan(**values | {"family": family, "output": str(folder / family), "init": init}), options)
+        changes = {"family": family, "output": str(folder / family)}
+        if family != "masked":
+            changes |= {"init": str(folder / "masked"), "shape": {}, "tokenizer": ""}
+        _one(Plan(**values | changes), options)
 
 
 def _one(plan: Plan, options) -> None:

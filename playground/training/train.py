@@ -63,9 +63,18 @@ class Plan:
             raise TrainingError(f"family is {self.family!r}; allowed: {', '.join(OBJECTIVES)}.")
         if self.minutes == self.tokens == math.inf:
             raise TrainingError("A budget is needed: minutes, tokens, or both.")
-        for name in ("minutes", "tokens", "batch", "lr", "save_minutes", "vocabulary"):
-            if not getattr(self, name) > 0:
-                raise TrainingError(f"{name} is {getattr(self, name)}; it must be above 0.")
+        for name in ("minutes", "tokens", "batch", "lr", "save_minutes", *self.shape):
+            value = self.shape.get(name, getattr(self, name, None))
+            if not value > 0:
+                raise TrainingError(f"{name} is {value}; it must be above 0.")
+        for name, value, low, high in (
+            ("lr", self.lr, 0, 1), ("ema", self.ema, 0, 0.999999), ("seed", self.seed, 0, 2**31 - 1),
+            ("vocabulary", self.vocabulary, 259, 65536), ("max_length", self.shape.get("max_length", 25), 25, 65536),
+        ):  # fmt: skip
+            if not low <= value <= high:
+                raise TrainingError(f"{name} is {value}; allowed: {low} to {high}.")
+        if self.shape and self.init != "random":
+            raise TrainingError(f"{next(iter(self.shape))} is given, but init {self.init} brings its own shape.")
         if self.batch < min(LENGTHS):
             raise TrainingError(f"batch is {self.batch} cells; the shortest rows have {min(LENGTHS)}.")
         return self
@@ -97,19 +106,22 @@ class Training:
         self.plan, self.output = plan.checked(), Path(plan.output)
         self.rank, self.world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
         self.device = os.environ.get("PLAYGROUND_DEVICE") or zoo.best_device()
-        self.dtype = zoo.DTYPES[os.environ.get("PLAYGROUND_DTYPE") or zoo.best_dtype(self.device)]
+        self.dtype = zoo.DTYPES[zoo.checked_dtype(None, self.device)]
         if self.rank == 0:
             checkpoint.claim(self.output)
         state = checkpoint.load_state(self.output) if resume else self._nothing_there()
         torch.manual_seed(plan.seed)
         self.tokenizer_file, source = self._start(resume)
-        self.tokenizer = Tokenizer(self.tokenizer_file)
+        self.tokenizer = _tokenizer(self.tokenizer_file)
         self.corpus = Corpus.read(plan.corpus, self.tokenizer, plan.shares or None)
         self.noise = Noise.seeded(plan.seed, self.device)
-        if source is None:
-            source = initial.fresh(plan.family, self._shape())
+        try:
+            if source is None:
+                source = initial.fresh(plan.family, self._shape())
+            self.denoiser = initial.from_denoiser(source, plan.family, self._prior()).to(self.device)
+        except (ValueError, RuntimeError, AssertionError) as error:  # a shape or a device that cannot be
+            raise TrainingError(f"The denoiser cannot be built ({error}).") from None
         self.history = list(getattr(source, "history", []))
-        self.denoiser = initial.from_denoiser(source, plan.family, self._prior()).to(self.device)
         self.denoiser.trunk.dropout = DROPOUT.get(plan.family, 0.0)
         if plan.freeze_embeddings and plan.family == "continuous":
             self.denoiser.embeddings.requires_grad_(False)
@@ -121,9 +133,11 @@ class Training:
             self._restore(*state)
 
     def _nothing_there(self) -> None:
-        if (self.output / checkpoint.STATE).exists():
+        found = [name for name in (checkpoint.STATE, *checkpoint.MODEL_FILES) if (self.output / name).exists()]
+        if found and self.rank == 0:
             raise TrainingError(
-                f"output {self.output} already holds a training; add --resume to go on with it, or name another folder."
+                f"output {self.output} already holds {found[0]}; add --resume to go on with a training, "
+                "or name another folder."
             )
 
     def _start(self, resume: bool) -> tuple[Path, nn.Module | None]:
@@ -134,6 +148,7 @@ class Training:
         if plan.init not in ("minilm", "random"):
             folder, denoiser = _load(plan.init)
             given = Path(plan.tokenizer) if plan.tokenizer else folder / "tokenizer.json"
+            _tokenizer(given)
             if checkpoint.fingerprint(given) != checkpoint.fingerprint(folder / "tokenizer.json"):
                 raise TrainingError(f"tokenizer {given} is not the one that {folder.name} was trained with.")
             return given, denoiser
@@ -144,10 +159,11 @@ class Training:
         else:
             given = own
             if self.rank == 0:
-                train_tokenizer(plan.corpus, plan.vocabulary, own, plan.shares or None)
+                texts = (plan.corpus, plan.vocabulary)
+                checkpoint.replace(own, lambda path: train_tokenizer(*texts, path, plan.shares or None))
             if self.world > 1:
                 dist.barrier()
-        return given, initial.from_minilm(Tokenizer(given), given) if plan.init == "minilm" else None
+        return given, initial.from_minilm(_tokenizer(given), given) if plan.init == "minilm" else None
 
     def _shape(self) -> dict:
         shape = {"vocab_size": self.tokenizer.vocab_size} | initial.SHAPE | self.plan.shape
@@ -209,7 +225,8 @@ class Training:
     def validate(self) -> float:
         """The averaged weights' loss on held-out openings, with the same noise every time, nats a token."""
         noise = Noise.seeded(7, self.device)
-        rows = self.corpus.validation_rows(VALIDATION_ROWS, VALIDATION_LENGTH, self.cut).to(self.device)
+        length = min(VALIDATION_LENGTH, len(self.denoiser.trunk.positions) - 1)
+        rows = self.corpus.validation_rows(VALIDATION_ROWS, length, self.cut).to(self.device)
         loss = Loss(self.average)
         parts = [loss.at(self.dtype, part, noise, slice(None)).item() for part in rows.split(32)]
         return sum(parts) / len(parts)
@@ -221,13 +238,13 @@ class Training:
         tensors = (
             checkpoint.flatten("denoiser", self.denoiser.state_dict())
             | checkpoint.flatten("average", self.average.state_dict())
-            | checkpoint.flatten("optimizer", checkpoint.optimizer_tensors(self.optimizer))
+            | checkpoint.flatten("optimizer", checkpoint.optimizer_tensors(self.optimizer, self.denoiser))
             | checkpoint.flatten("noise", {"cells": self.noise.cells.get_state(), "torch": torch.get_rng_state()})
         )
         facts = {
             "family": self.plan.family, "tokenizer": checkpoint.fingerprint(self.tokenizer_file),
             "step": self.step, "seen": self.seen, "seconds": self.seconds,
-            "choices": self.noise.choices.getstate(), "history": self.history,
+            "choices": self.noise.choices.getstate(), "history": self.history, "shape": self._config()["shape"],
         }  # fmt: skip
         checkpoint.save_state(self.output, tensors, facts)
         checkpoint.save_model(self.output, self.average, self._config(), self.tokenizer_file)
@@ -253,6 +270,10 @@ class Training:
             raise TrainingError(
                 f"The checkpoint in {self.output} belongs to another tokenizer than its tokenizer.json."
             )
+        if facts["shape"] != (shape := self._config()["shape"]):
+            said = ", ".join(f"{name} {facts['shape'].get(name)} not {shape[name]}" for name in shape
+                             if facts["shape"].get(name) != shape[name])  # fmt: skip
+            raise TrainingError(f"The checkpoint in {self.output} has another shape: {said}.")
         try:
             self.denoiser.load_state_dict(checkpoint.unflatten("denoiser", tensors))
         except RuntimeError as error:
@@ -260,7 +281,7 @@ class Training:
                 f"The checkpoint in {self.output} has another shape ({str(error).splitlines()[-1].strip()})."
             ) from None
         self.average.load_state_dict(checkpoint.unflatten("average", tensors))
-        checkpoint.restore_optimizer(self.optimizer, checkpoint.unflatten("optimizer", tensors))
+        checkpoint.restore_optimizer(self.optimizer, self.denoiser, checkpoint.unflatten("optimizer", tensors))
         self.noise.cells.set_state(tensors["noise/cells"])
         torch.set_rng_state(tensors["noise/torch"])
         version, state, rest = facts["choices"]
@@ -299,6 +320,13 @@ def learning_rate(step: int, progress: float) -> float:
     return min(1.0, (step + 1) / WARM_UP) * min(1.0, max(0.02, (1 - progress) / DECAY))
 
 
+def _tokenizer(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer(path)
+    except Exception as error:  # the tokenizers library raises bare Exception
+        raise TrainingError(f"tokenizer {path} cannot be read ({error}).") from None
+
+
 def _load(init: str) -> tuple[Path, nn.Module]:
     """A model's folder and denoiser, in float32 on the CPU."""
     folder = Path(init) if Path(init).is_dir() else zoo.models_folder() / init
@@ -333,13 +361,15 @@ def _loop(training: Training, log, stopped: list, quiet: bool) -> None:
         bar.update(training.seen - before)
         bar.set_postfix(loss=f"{losses[-1]:.3f}", spent=f"{training.progress:.0%}")
         if not math.isfinite(losses[-1]):
-            raise TrainingError(f"The loss is {losses[-1]} at step {training.step}; the last checkpoint is kept.")
+            raise TrainingError(f"The loss is {losses[-1]} at step {training.step}; what was saved before is kept.")
         if time.monotonic() - saved > 60 * training.plan.save_minutes:
             _report(training, log, losses, last=False)
             losses, saved = [], time.monotonic()
     bar.close()
     if losses:
         _report(training, log, losses, last=True)
+    elif training.step:
+        training.save()  # a training that was stopped while it wrote its model
     if stopped and training.rank == 0:
         print(
             f"Stopped at step {training.step}, saved in {training.output}; --resume goes on from here.", file=sys.stderr
@@ -353,16 +383,18 @@ def _report(training: Training, log, losses: list[float], last: bool) -> None:
         "tokens_per_second": round(training.seen / training.seconds), "loss": round(sum(losses) / len(losses), 4),
         "validation": round(training.validate(), 4),
     }  # fmt: skip
-    if training.rank == 0:
-        log.write(json.dumps(line, ensure_ascii=False) + "\n")
-        log.flush()
-        tqdm.write(json.dumps(line), file=sys.stderr)
+    if not math.isfinite(line["validation"]):
+        raise TrainingError(f"The validation loss is {line['validation']}; what was saved before is kept.")
     try:
+        if training.rank == 0:
+            log.write(json.dumps(line, ensure_ascii=False) + "\n")
+            log.flush()
+            tqdm.write(json.dumps(line), file=sys.stderr)
         training.save()
     except OSError as error:
         if last:
-            raise TrainingError(f"{error}; the last whole checkpoint is kept.") from None
-        tqdm.write(f"{error}; training goes on, the last whole checkpoint is kept.", file=sys.stderr)
+            raise TrainingError(f"{error}; what was saved before is kept.") from None
+        tqdm.write(f"{error}; training goes on, and what was saved before is kept.", file=sys.stderr)
 
 
 @contextmanager

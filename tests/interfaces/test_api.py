@@ -92,10 +92,16 @@ def test_the_page_documents_only_the_public_endpoints(client):
     endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
     assert set(endpoints) == {"/generate", "/models"}
     steps = next(p for p in endpoints["/generate"]["parameters"] if p["parameter_name"] == "steps")
-    assert steps["parameter_has_default"] and steps["parameter_default"] == 32
+    assert steps["parameter_has_default"] and steps["parameter_default"] is None
 
 
 def test_page_events_called_by_hand_are_checked_too(url):
     answer = post(url, "watch", ["${alert(1)}"] * 17)
     assert "event: error" in answer and "Traceback" not in answer
     assert Client(url, verbose=False).predict(steps=1, length=8, api_name="/generate")["steps"] == 1
+
+
+def test_steps_not_given_follow_from_the_length_as_in_python(client):
+    fields = {"model": "stories-masked", "length": 24, "seed": 7}
+    answer = client.predict(**fields, api_name="/generate")
+    assert answer["recipe"]["steps"] == 12 and answer["text"] == playground.generate(**fields).text

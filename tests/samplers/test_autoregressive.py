@@ -111,3 +111,12 @@ def test_top_k_and_top_p_leave_out_the_rest():
     kept = draw(p.log(), 1.0, luck, top_k=2).float().mean().item()
     assert kept == pytest.approx(0.3 / 0.8, abs=2e-3)
     assert torch.equal(draw(p.log(), 1.0, luck, top_k=4, top_p=1.0), draw(p.log(), 1.0, luck))
+
+
+def test_a_row_does_not_depend_on_the_holes_of_others(denoiser):
+    ids, fixed = torch.full((2, L), 5), torch.zeros(2, L, dtype=torch.bool)
+    fixed[0, :7], fixed[1, 3:] = True, True
+    *_, both = left_to_right(denoiser, ids, fixed, rngs(1, 2))
+    for row, seed in enumerate((1, 2)):
+        *_, alone = left_to_right(denoiser, ids[row : row + 1], fixed[row : row + 1], rngs(seed))
+        assert torch.equal(both.tokens[row], alone.tokens[0])

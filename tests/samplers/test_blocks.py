@@ -58,7 +58,10 @@ def run(denoiser, fixed=(), seeds=(0,), length=L, block=8, steps=20, **options):
 def test_steps_are_shared_out_by_open_cells_at_least_one_where_there_are_any():
     assert _shares([8, 8, 8, 8], 20) == [5, 5, 5, 5]
     assert _shares([0, 4, 8], 6) == [0, 2, 4]
-    assert _shares([1, 8], 4) == [1, 4]
+    assert _shares([1, 8], 4) == [1, 3]
+    assert _shares([8, 8, 8], 2) == [1, 1, 1]
+    for length, block, steps in ((64, 3, 32), (256, 8, 48), (512, 6, 128), (100, 7, 20)):
+        assert sum(_shares([min(block, length - at) for at in range(0, length, block)], steps)) == steps
 
 
 @pytest.mark.parametrize("kind", [Masked, Uniform])

@@ -110,7 +110,7 @@ def test_documents_are_parted_by_marks_blank_lines_or_lines(tmp_path, content, d
     [
         ({}, "holds no .txt file"),
         ({"a.txt": b"Only one line."}, "single document; at least two"),
-        ({"a.txt": b""}, "single document; at least two"),
+        ({"a.txt": b""}, "a.txt holds no text"),
         ({"a.txt": b"\xff\xfe\x00binary"}, "a.txt is not UTF-8 text (byte 1)"),
         ({"a.txt": b"a\x00b"}, "a.txt holds NUL bytes"),
     ],
@@ -138,3 +138,16 @@ def test_given_cells_have_the_documented_mix():
     assert abs(nothing.float().mean() - 0.5) < 0.03
     assert 0.17 < prefix.float().mean() < 0.30  # the prefixes, and spans that reach the row's end
     assert not given.all(1).any()
+
+
+def test_a_byte_order_mark_is_not_text_and_a_folder_is_not_a_file(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfOne.\r\nTwo.\r\n")
+    (tmp_path / "b.txt").mkdir()
+    assert read_texts(tmp_path) == {"a.txt": ["One.", "Two."]}
+
+
+def test_a_first_file_of_one_document_leaves_nothing_to_validate_with(tmp_path, tokenizer_file):
+    (tmp_path / "a.txt").write_text("Only one.")
+    (tmp_path / "b.txt").write_text("One.\nTwo.")
+    with pytest.raises(CorpusError, match=r"a.txt is a single document, so none can be held out"):
+        Corpus.read(tmp_path, Tokenizer(tokenizer_file), {"a.txt": 0.5, "b.txt": 0.5})

@@ -14,7 +14,8 @@ from playground.denoisers import zoo
 from playground.interfaces.cli import main
 from playground.training import checkpoint
 from playground.training.checkpoint import TrainingError
-from playground.training.train import Plan, Training, learning_rate, train
+from playground.training.train import Plan, Training, _report, learning_rate, train
+from tests.training.conftest import SHAPE
 
 FAMILIES = ("masked", "continuous", "uniform", "autoregressive")
 
@@ -71,7 +72,7 @@ def test_the_learning_rate_warms_up_stays_and_falls():
 def test_a_masked_denoiser_starts_the_other_families(plan):
     source = train(plan("masked"), quiet=True)
     for family in FAMILIES[1:]:
-        started = Training(plan(family, init=str(source.output), tokenizer=""))
+        started = Training(plan(family, init=str(source.output), tokenizer="", shape={}))
         assert torch.equal(started.denoiser.trunk.positions, source.average.trunk.positions.half().float())
         assert torch.equal(started.denoiser.tokens, source.average.tokens.half().float())
         assert [stage["family"] for stage in started._config()["training"]] == ["masked", family]
@@ -124,7 +125,7 @@ def test_a_plan_that_cannot_be_says_why(plan):
     assert "budget is needed" in refused(lambda: Training(Plan("c", "o", "masked")))
     assert "lr is -1; it must be above 0" in refused(lambda: Training(plan("masked", lr=-1)))
     assert "batch is 8 cells; the shortest rows have 24" in refused(lambda: Training(plan("masked", batch=8)))
-    assert "init is 'nonesuch'; allowed: minilm" in refused(lambda: Training(plan("masked", init="nonesuch")))
+    assert "init is 'nonesuch'; allowed: minilm" in refused(lambda: Training(plan("masked", init="nonesuch", shape={})))
 
 
 def test_an_output_that_cannot_be_written(plan, tmp_path):
@@ -135,7 +136,7 @@ def test_an_output_that_cannot_be_written(plan, tmp_path):
 
 def test_a_training_is_not_overwritten_by_another(plan):
     train(plan("masked"), quiet=True)
-    assert "already holds a training; add --resume" in refused(lambda: train(plan("masked"), quiet=True))
+    assert "already holds training.safetensors; add --resume" in refused(lambda: train(plan("masked"), quiet=True))
 
 
 def test_resuming_nothing_another_family_or_another_tokenizer(plan, tmp_path):
@@ -171,6 +172,73 @@ def test_a_full_disk_keeps_the_last_checkpoint(plan, monkeypatch):
         training.save()
     assert (training.output / checkpoint.STATE).read_bytes() == kept
     assert not list(training.output.glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"lr": float("inf")}, "lr is inf; allowed: 0 to 1"),
+        ({"ema": float("nan")}, "ema is nan; allowed: 0 to"),
+        ({"seed": 10**20}, "seed is 100000000000000000000; allowed: 0 to 2147483647"),
+        ({"vocabulary": 1}, "vocabulary is 1; allowed: 259 to"),
+        ({"shape": SHAPE | {"layers": 0}}, "layers is 0; it must be above 0"),
+        ({"shape": SHAPE | {"heads": 3}}, "width 32 is not a multiple of heads 3"),
+        ({"shape": SHAPE | {"max_length": 20}}, "max_length is 20; allowed: 25 to"),
+        ({"init": "minilm"}, "layers is given, but init minilm brings its own shape"),
+        ({"tokenizer": "/nonexistent"}, "tokenizer /nonexistent cannot be read"),
+    ],
+)
+def test_numbers_and_files_that_cannot_be_are_refused_in_a_sentence(plan, changes, said):
+    assert said in refused(lambda: Training(plan("masked", **changes)))
+
+
+def test_a_model_folder_is_never_written_over(plan, tmp_path):
+    (tmp_path / "masked").mkdir()
+    (tmp_path / "masked" / "model.safetensors").write_bytes(b"precious")
+    assert "already holds model.safetensors" in refused(lambda: Training(plan("masked")))
+    assert (tmp_path / "masked" / "model.safetensors").read_bytes() == b"precious"
+
+
+def test_another_shape_or_other_trained_parameters_are_not_resumed(plan):
+    train(plan("continuous", freeze_embeddings=True), quiet=True)
+    other = plan("continuous", shape=SHAPE | {"heads": 4})
+    assert "another shape: heads 2 not 4" in refused(lambda: Training(other, resume=True))
+    assert "trained other parameters (embeddings)" in refused(lambda: Training(plan("continuous"), resume=True))
+
+
+def test_resuming_a_finished_training_writes_a_model_that_is_missing(plan):
+    done = train(plan("masked"), quiet=True)
+    before = (done.output / "model.safetensors").read_bytes()
+    (done.output / "model.safetensors").unlink()
+    (done.output / "config.json").unlink()
+    train(plan("masked"), resume=True, quiet=True)
+    assert (done.output / "model.safetensors").read_bytes() == before and zoo.load_folder(
+        done.output
+    ).family == "masked"
+
+
+def test_rows_shorter_than_the_validation_ones_can_be_trained(plan):
+    assert train(plan("masked", shape=SHAPE | {"max_length": 30}), quiet=True).validate() > 0
+
+
+def test_a_log_that_cannot_be_written_does_not_stop_the_training(plan, capsys):
+    training = Training(plan("masked"))
+
+    class Full:
+        def write(self, line):
+            raise OSError(28, "No space left on device")
+
+    training.advance()
+    _report(training, Full(), [1.0], last=False)
+    assert "training goes on" in capsys.readouterr().err
+
+
+def test_weights_that_are_not_finite_are_not_saved(plan):
+    training = Training(plan("masked"))
+    training.advance()
+    training.average.tokens.fill_(float("nan"))
+    assert "validation loss is nan" in refused(lambda: _report(training, None, [1.0], last=True))
+    assert not (training.output / "model.safetensors").exists()
 
 
 def test_the_command_names_what_is_wrong(plan, capsys, tmp_path):
