@@ -144,6 +144,8 @@ class Training:
         """The tokenizer's file, and the denoiser to start from (None: random weights)."""
         plan, own = self.plan, self.output / "tokenizer.json"
         if resume and own.is_file():
+            if plan.tokenizer and checkpoint.fingerprint(_file(plan.tokenizer)) != checkpoint.fingerprint(own):
+                raise TrainingError(f"tokenizer {plan.tokenizer} is another tokenizer than that of {self.output}.")
             return own, None if plan.init in ("minilm", "random") else _load(plan.init)[1]
         if plan.init not in ("minilm", "random"):
             folder, denoiser = _load(plan.init)
@@ -318,6 +320,12 @@ def optimizer(denoiser: nn.Module, lr: float) -> torch.optim.Optimizer:
 def learning_rate(step: int, progress: float) -> float:
     """The factor on the learning rate: linear warm-up, level, linear decay over the end of the budget."""
     return min(1.0, (step + 1) / WARM_UP) * min(1.0, max(0.02, (1 - progress) / DECAY))
+
+
+def _file(name: str) -> Path:
+    if not Path(name).is_file():
+        raise TrainingError(f"tokenizer {name} cannot be read (there is no such file).")
+    return Path(name)
 
 
 def _tokenizer(path: Path) -> Tokenizer:
