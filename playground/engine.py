@@ -13,7 +13,7 @@ from playground.canvas import Canvas
 from playground.denoisers import zoo
 from playground.denoisers.zoo import Model
 from playground.recipe import Recipe, RecipeError
-from playground.samplers import SAMPLERS, own_knobs
+from playground.samplers import SAMPLERS, knobs, own_knobs
 from playground.samplers.blocks import by_blocks
 from playground.samplers.refine import refine
 from playground.samplers.step import Step
@@ -80,14 +80,15 @@ def sampled(model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list
     if "schedule" in options:
         options["schedule"] = schedule_for(recipe.schedule, model.denoiser)
     sampler = SAMPLERS[model.family][recipe.sampler]
-    if recipe.block and model.family != "autoregressive":
+    around = knobs(model.family, recipe.sampler)
+    if recipe.block and "block" in around:
         steps = by_blocks(sampler, model.denoiser, ids, fixed, rngs, block=recipe.block, **options)
     else:
         steps = sampler(model.denoiser, ids, fixed, rngs, **options)
     last = None
     for last in steps:
         yield last
-    if recipe.refine and last is not None and model.family != "autoregressive":
+    if recipe.refine and last is not None and "refine" in around:
         yield from refine(last, model.denoiser, zoo.reader(model).denoiser, fixed, recipe.refine)
 
 

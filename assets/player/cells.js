@@ -129,6 +129,8 @@ function drawCell(cell, text, look) {
   if (cell.text !== text) {
     cell.text = text;
     cell.node.textContent = text;
+    // A direction override ends with its cell; it would turn all that follows.
+    cell.node.style.unicodeBidi = /[\u202a-\u202e\u2066-\u2069]/.test(text) ? "isolate" : "";
   }
   if (cell.look !== look) {
     cell.look = look;

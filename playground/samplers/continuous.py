@@ -18,7 +18,8 @@ def sde(
     temperature: float = 1.0, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True,
     rounding: str = "contextual",
 ) -> Iterator[Step]:  # fmt: skip
-    """Ancestral sampling with churn (VDM, arXiv 2107.00630; DDIM's eta, arXiv 2010.02502).
+    """From noise to text with fresh noise at each step, as much as churn says. Ancestral sampling (VDM,
+    arXiv 2107.00630), churn being DDIM's eta (arXiv 2010.02502).
 
     ids [B, L] with the given tokens where fixed [B, L]; one generator a row. churn 1 draws from the
     exact Gaussian posterior, 0 is the deterministic ODE step. Yields `steps` Steps.

@@ -38,6 +38,16 @@ def fresh(family: str, shape: dict) -> torch.nn.Module:
     return denoiser
 
 
+def shape_of(denoiser: torch.nn.Module) -> dict[str, int]:
+    """What a denoiser was built with: config.json's shape."""
+    trunk = denoiser.trunk
+    shape = {
+        "vocab_size": denoiser.vocab_size, "layers": len(trunk.layers), "width": denoiser.tokens.shape[1],
+        "heads": trunk.layers[0].heads, "hidden": trunk.layers[0].up.out_features, "max_length": len(trunk.positions),
+    }  # fmt: skip
+    return shape | ({"embedding_width": denoiser.embedding_width} if denoiser.family == "continuous" else {})
+
+
 def reset_schedule(denoiser) -> None:
     """LangFlow's start of the noise schedule, moved for the width of the embeddings."""
     denoiser.schedule_loc.fill_(4.72 + math.log(denoiser.embedding_width / 768))
@@ -48,13 +58,11 @@ def reset_schedule(denoiser) -> None:
 def from_denoiser(source: torch.nn.Module, family: str, prior: Tensor) -> torch.nn.Module:
     """A denoiser of `family` with all it can take from `source`: everything where they are of one family, else trunk,
     tokens and head. `prior` [V]: the log unigram frequencies, for the continuous family."""
-    shape = {
-        "vocab_size": source.vocab_size, "layers": len(source.trunk.layers), "width": source.tokens.shape[1],
-        "heads": source.trunk.layers[0].heads, "hidden": source.trunk.layers[0].up.out_features,
-        "max_length": len(source.trunk.positions),
-    }  # fmt: skip
+    shape = shape_of(source)
     if family == "continuous":
-        shape["embedding_width"] = getattr(source, "embedding_width", min(EMBEDDING_WIDTH, shape["width"]))
+        shape.setdefault("embedding_width", min(EMBEDDING_WIDTH, shape["width"]))
+    else:
+        shape.pop("embedding_width", None)
     denoiser = fresh(family, shape)
     own = denoiser.state_dict()
     taken = {name: w.float() for name, w in source.state_dict().items() if name in own}

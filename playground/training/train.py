@@ -24,7 +24,10 @@ from torch.func import functional_call
 from tqdm import tqdm
 
 from playground.denoisers import zoo
-from playground.text import Tokenizer
+from playground.engine import complete
+from playground.recipe import Recipe
+from playground.samplers import SAMPLERS
+from playground.text import BOS, PAD, Tokenizer
 from playground.training import checkpoint, initial
 from playground.training.checkpoint import TrainingError
 from playground.training.data import LENGTHS, Corpus, train_tokenizer
@@ -246,19 +249,13 @@ class Training:
         facts = {
             "family": self.plan.family, "tokenizer": checkpoint.fingerprint(self.tokenizer_file),
             "step": self.step, "seen": self.seen, "seconds": self.seconds,
-            "choices": self.noise.choices.getstate(), "history": self.history, "shape": self._config()["shape"],
+            "choices": self.noise.choices.getstate(), "history": self.history, "shape": initial.shape_of(self.denoiser),
         }  # fmt: skip
         checkpoint.save_state(self.output, tensors, facts)
         checkpoint.save_model(self.output, self.average, self._config(), self.tokenizer_file)
 
     def _config(self) -> dict:
-        shape = {name: getattr(self.denoiser, name) for name in ("vocab_size",)} | {
-            "layers": len(self.denoiser.trunk.layers), "width": self.denoiser.tokens.shape[1],
-            "heads": self.denoiser.trunk.layers[0].heads, "hidden": self.denoiser.trunk.layers[0].up.out_features,
-            "max_length": len(self.denoiser.trunk.positions),
-        }  # fmt: skip
-        if self.plan.family == "continuous":
-            shape["embedding_width"] = self.denoiser.embedding_width
+        shape = initial.shape_of(self.denoiser)
         files = {source.name: round(source.share, 4) for source in self.corpus.sources}
         stage = {"family": self.plan.family, "from": Path(self.plan.init).name, "tokens": self.seen, "text": files}
         return {"family": self.plan.family, "shape": shape, "training": [*self.history, stage]}
@@ -272,7 +269,7 @@ class Training:
             raise TrainingError(
                 f"The checkpoint in {self.output} belongs to another tokenizer than its tokenizer.json."
             )
-        if facts["shape"] != (shape := self._config()["shape"]):
+        if facts["shape"] != (shape := initial.shape_of(self.denoiser)):
             said = ", ".join(f"{name} {facts['shape'].get(name)} not {shape[name]}" for name in shape
                              if facts["shape"].get(name) != shape[name])  # fmt: skip
             raise TrainingError(f"The checkpoint in {self.output} has another shape: {said}.")
@@ -289,6 +286,16 @@ class Training:
         version, state, rest = facts["choices"]
         self.noise.choices.setstate((version, tuple(state), rest))
         self.step, self.seen, self.seconds, self.history = (facts[k] for k in ("step", "seen", "seconds", "history"))
+
+    def samples(self, count: int = 2) -> list[str]:
+        """What the averaged weights write now, from the start mark on, always with the same seeds."""
+        length = min(VALIDATION_LENGTH, len(self.denoiser.trunk.positions) - 1)
+        recipe = Recipe(sampler=next(iter(SAMPLERS[self.plan.family])), length=length, seed=0)
+        ids = torch.full((count, length), PAD)
+        fixed = torch.zeros_like(ids, dtype=torch.bool)
+        ids[:, 0], fixed[:, 0] = BOS, True
+        (rows,) = complete(recipe, self.model(), ids, fixed)
+        return [self.tokenizer.decode(row) for row in rows.tolist()]
 
     def model(self) -> zoo.Model:
         """The averaged weights as the app would load them."""
@@ -395,7 +402,7 @@ def _report(training: Training, log, losses: list[float], last: bool) -> None:
         raise TrainingError(f"The validation loss is {line['validation']}; what was saved before is kept.")
     try:
         if training.rank == 0:
-            log.write(json.dumps(line, ensure_ascii=False) + "\n")
+            log.write(json.dumps(line | {"samples": training.samples()}, ensure_ascii=False) + "\n")
             log.flush()
             tqdm.write(json.dumps(line), file=sys.stderr)
         training.save()

@@ -82,6 +82,24 @@ def test_messages_draw_the_text_of_every_row(page):
     assert "seeds 7, 8, 9" in page.locator(".dlm-meter").inner_text()
 
 
+def test_a_direction_override_does_not_turn_the_text_after_it(page):
+    trace = make_trace("masked")
+    for frame in trace["frames"]:
+        frame["rows"][0]["p"][2] = "\u202e"
+    page.evaluate("(trace) => player.load(trace)", trace)
+    page.evaluate("() => player.goTo(32)")
+    page.evaluate(SETTLE)
+    lefts = page.evaluate("""() => [...document.querySelectorAll(".dlm-cell")].slice(5, 8).flatMap((cell) => {
+      const range = document.createRange(), text = cell.firstChild;
+      return [...text.data].map((_, i) => {
+        range.setStart(text, i);
+        range.setEnd(text, i + 1);
+        return range.getBoundingClientRect().x;
+      });
+    })""")
+    assert len(lefts) > 6 and lefts == sorted(lefts)
+
+
 def test_last_message_alone_is_complete(page):
     trace = make_trace("masked")
     push(page, trace, only=slice(-1, None))

@@ -47,6 +47,7 @@ def test_every_family_learns_and_its_folder_loads(plan, family):
     model = zoo.load_folder(done.output, device="cpu", dtype="float32")
     assert model.family == family and model.card["training"][-1]["tokens"] == done.seen
     line = json.loads((done.output / "log.jsonl").read_text().splitlines()[-1])
+    assert line["samples"] == done.samples() and len(set(line["samples"])) == 2
     assert line["tokens"] == done.seen and line["validation"] == pytest.approx(done.validate(), abs=1e-3)
 
 
