@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from playground.samplers import SAMPLERS, knobs, own_knobs
 from playground.samplers.blocks import by_blocks
 from playground.samplers.refine import refine
 from playground.samplers.step import Step
+from playground.samplers.strength import partly
 from playground.schedules import schedule_for
 from playground.trace import Trace
 
@@ -82,9 +84,10 @@ def sampled(model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list
     sampler = SAMPLERS[model.family][recipe.sampler]
     around = knobs(model.family, recipe.sampler)
     if recipe.block and "block" in around:
-        steps = by_blocks(sampler, model.denoiser, ids, fixed, rngs, block=recipe.block, **options)
-    else:
-        steps = sampler(model.denoiser, ids, fixed, rngs, **options)
+        sampler, options = partial(by_blocks, sampler), options | {"block": recipe.block}
+    if recipe.strength < 1 and "strength" not in options:
+        sampler, options = partial(partly, sampler), options | {"strength": recipe.strength}
+    steps = sampler(model.denoiser, ids, fixed, rngs, **options)
     last = None
     for last in steps:
         yield last

@@ -44,6 +44,9 @@ class Recipe:
 
     model: str = knob("stories-continuous", "Model", "Which trained denoiser runs.", choices=lambda r: zoo.catalogue())
     prompt: str = knob("", "Prompt", "The text the row starts with. Empty: unconditional, nothing is given.")
+    text: str = knob(
+        "", "Text", "A text to edit: [[words]] are written anew, [[+8]] asks for 8 new tokens, [[?]] for any number."
+    )  # fmt: skip
     length: int = knob(64, "Length", "Cells in the row, in tokens, the prompt included.", 8, 512)
     steps: int = knob(32, "Steps", "Denoising steps from noise to text; if not given, one for two cells.", 1, 256)
     sampler: str = knob(
@@ -68,6 +71,9 @@ class Recipe:
     top_k: int = knob(0, "Top-k", "Draw among this many best tokens only; 0 among all.", 0, 4096)
     top_p: float = knob(1.0, "Top-p", "Draw among the fewest best tokens that hold this much probability.", 0.0, 1.0)
     eta: float = knob(0.1, "Remasking", "Sampler remask: chance that a filled cell is masked again.", 0.0, 1.0)
+    strength: float = knob(
+        1.0, "Strength", "How far the marked words of a text are noised first: 0 keeps them, 1 forgets them.", 0.0, 1.0
+    )
     block: int = knob(
         0, "Block", "Finish this many cells, then go on to the next ones; 0: the whole row at once.", 0, 128
     )
@@ -155,6 +161,12 @@ class Recipe:
                 raise RecipeError(f.name, f"{value[:40]!r} is unknown; allowed: {', '.join(allowed)}.")
         if len(self.prompt) > MAX_PROMPT_CHARACTERS:
             raise RecipeError("prompt", f"has {len(self.prompt):,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
+        if self.strength < 1 and not self.text:
+            raise RecipeError("strength", "below 1 starts from the marked words of a text, and there is no text.")
+        if self.strength < 1 and self.block:
+            raise RecipeError(
+                "strength", f"below 1 does not go with block, which is {self.block}; set one of them back."
+            )
         return self
 
 

@@ -23,7 +23,8 @@ WHOLE_ROW = ["block", "refine"]  # what can be done around any sampler that sees
 
 def knobs(family: str, sampler: str) -> list[str]:
     """The Recipe fields that matter with a sampler: its own, and those around it."""
-    return own_knobs(family, sampler) + (WHOLE_ROW if family != "autoregressive" else [])
+    own = own_knobs(family, sampler)
+    return own if family == "autoregressive" else list(dict.fromkeys([*own, "strength", *WHOLE_ROW]))
 
 
 def own_knobs(family: str, sampler: str) -> list[str]:

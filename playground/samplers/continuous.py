@@ -16,29 +16,58 @@ from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, GREEDY, State, 
 def sde(
     denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
     temperature: float = 1.0, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True,
-    rounding: str = "contextual",
+    rounding: str = "contextual", strength: float = 1.0,
 ) -> Iterator[Step]:  # fmt: skip
     """From noise to text with fresh noise at each step, as much as churn says. Ancestral sampling (VDM,
     arXiv 2107.00630), churn being DDIM's eta (arXiv 2010.02502).
 
     ids [B, L] with the given tokens where fixed [B, L]; one generator a row. churn 1 draws from the
-    exact Gaussian posterior, 0 is the deterministic ODE step. Yields `steps` Steps.
+    exact Gaussian posterior, 0 is the deterministic ODE step. With `strength` below 1 the open cells start
+    from the embeddings of their ids, noised to that level only (SDEdit, arXiv 2108.01073). Yields `steps` Steps.
     """
+    table = denoiser.table()
+    z = normal((ids.shape[1], table.shape[1]), rngs, table.device)
+    if strength < 1:
+        z = schedule.alpha(strength) * table[ids.to(table.device)] + schedule.sigma(strength) * z
+    yield from descend(
+        denoiser, z, ids, fixed, rngs, levels=torch.linspace(strength, 0, steps).tolist(), schedule=schedule,
+        temperature=temperature, guidance=guidance, churn=churn, self_conditioning=self_conditioning,
+        rounding=rounding,
+    )  # fmt: skip
+
+
+def ode(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
+        temperature: float = 1.0, guidance: float = 0.0, self_conditioning: bool = True,
+        rounding: str = "contextual", strength: float = 1.0) -> Iterator[Step]:  # fmt: skip
+    """The deterministic DDIM step (arXiv 2010.02502), a first-order solver of the probability-flow ODE:
+    after the first noise nothing is random, so the text moves smoothly with it."""
+    yield from sde(
+        denoiser, ids, fixed, rngs, steps=steps, schedule=schedule, temperature=temperature, guidance=guidance,
+        churn=0.0, self_conditioning=self_conditioning, rounding=rounding, strength=strength,
+    )  # fmt: skip
+
+
+def descend(
+    denoiser, z: Tensor, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, levels: list[float], schedule,
+    temperature: float = 1.0, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True,
+    rounding: str = "contextual", code: Tensor | None = None,
+) -> Iterator[Step]:  # fmt: skip
+    """From latents z [B, L, De] at noise level levels[0] down the levels, one Step a level. `code` [B, De]: the
+    semantic code the denoiser is shown; guidance pushes away from what it says without code and given cells."""
     table = denoiser.table()
     rounded = table.to(denoiser.tokens.dtype)  # for the one product over the vocabulary that a step costs
     device, given = table.device, fixed.to(table.device)
     clean = table[torch.where(given, ids.to(device), 0)]
     known = given[..., None]
-    guiding = guidance > 0 and bool(fixed.any())
-    z = normal((ids.shape[1], table.shape[1]), rngs, device)
+    guiding = guidance > 0 and (bool(fixed.any()) or code is not None)
     estimate = torch.zeros_like(z)
-    levels = torch.linspace(1, 0, steps).tolist()
+    steps = len(levels)
 
     for k, u in enumerate(levels):
         z = torch.where(known, clean, z)
         g = torch.full((len(z),), schedule.log_nsr(u), device=device)
         hint = estimate if self_conditioning else torch.zeros_like(z)
-        logits = denoiser(z, g, hint, given, table=table)
+        logits = denoiser(z, g, hint, given, code=code, table=table)
         if guiding:
             nothing = torch.zeros_like(given)
             logits = guided(logits, denoiser(z.masked_fill(known, 0.0), g, hint, nothing, table=table), guidance)
@@ -47,17 +76,6 @@ def sde(
         if k + 1 < steps:
             noise = normal(z.shape[1:], rngs, device) if churn > 0 else None
             z = denoise_step(z, estimate, schedule, u, levels[k + 1], churn, noise)
-
-
-def ode(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, steps: int, schedule,
-        temperature: float = 1.0, guidance: float = 0.0, self_conditioning: bool = True,
-        rounding: str = "contextual") -> Iterator[Step]:  # fmt: skip
-    """The deterministic DDIM step (arXiv 2010.02502), a first-order solver of the probability-flow ODE:
-    after the first noise nothing is random, so the text moves smoothly with it."""
-    yield from sde(
-        denoiser, ids, fixed, rngs, steps=steps, schedule=schedule, temperature=temperature, guidance=guidance,
-        churn=0.0, self_conditioning=self_conditioning, rounding=rounding,
-    )  # fmt: skip
 
 
 def expected_embedding(logits: Tensor, table: Tensor, temperature: float) -> Tensor:

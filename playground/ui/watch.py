@@ -18,7 +18,8 @@ from playground.ui.token_canvas import TokenCanvas
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "continuous.json"
 FIRST = ["prompt", "model", "sampler", "steps", "length", "temperature", "samples", "seed"]
-MORE = [name for name in knobs.FIELDS if name not in FIRST]
+EDITS = ["text", "strength"]  # knobs of the Edit tab alone
+MORE = [name for name in knobs.FIELDS if name not in FIRST + EDITS]
 NAMES = FIRST + MORE
 FITTED = ["sampler", *(name for name in NAMES if name in knobs.heard_by_any())]
 STARTERS = ["Once upon a time", "The little dragon was", "Tom and Lily went to the park", ""]

@@ -91,11 +91,11 @@ def test_each_family_lists_its_samplers_default_first():
     ],
 )
 def test_a_sampler_listens_to_its_own_knobs(family, sampler, own):
-    assert set(knobs(family, sampler)) == own | {"steps", "temperature", "guidance", "block", "refine"}
+    assert set(knobs(family, sampler)) == own | {"steps", "temperature", "guidance", "strength", "block", "refine"}
 
 
 def test_the_knobs_of_the_families_without_masks_or_embeddings():
-    whole = {"steps", "temperature", "top_p", "self_conditioning", "block", "refine"}
+    whole = {"steps", "temperature", "top_p", "self_conditioning", "strength", "block", "refine"}
     assert set(knobs("uniform", "ancestral")) == whole | {"schedule"}
     assert set(knobs("uniform", "entropy_bound")) == whole | {"bound"}
     assert set(knobs("autoregressive", "left_to_right")) == {"temperature", "top_k", "top_p"}
