@@ -27,6 +27,15 @@ def generate(**fields) -> "Trace":
     return trace
 
 
+def infill(text: str, **fields) -> "Trace":
+    """Write the marked parts of a text anew and keep the rest, token for token: `The dog ran to the [[park]].`
+    (see playground.marks). `.text` is the alternative that fits best, `.texts` has all, `.written` what is new in them,
+    `.end` their scores. Raises as `generate`."""
+    from playground.recipe import Recipe
+
+    return generate(**Recipe.edit(fields | {"text": text}))
+
+
 def stream(**fields) -> Iterator["Step"]:
     """The Steps of a run, live; close the iterator to stop it."""
     from playground.engine import run

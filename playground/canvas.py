@@ -12,9 +12,10 @@ from playground.text import BOS, PAD, Tokenizer
 
 @dataclass(frozen=True)
 class Canvas:
-    """Token ids [L] and the cells that are fixed [L]; the ids of cells that are not fixed mean nothing.
+    """Token ids [B, L] and the cells that are fixed [B, L], a row for each sample; the ids of cells that are not fixed
+    are those a run of `strength` below 1 starts from, else they mean nothing.
 
-    `pinned` [L] marks those fixed cells that the visitor pinned one by one."""
+    `pinned` [B, L] marks those fixed cells that the visitor pinned one by one."""
 
     ids: Tensor
     fixed: Tensor
@@ -22,46 +23,61 @@ class Canvas:
 
     @classmethod
     def from_recipe(cls, recipe: Recipe, tokenizer: Tokenizer) -> "Canvas":
-        """A start mark and the prompt as a fixed prefix, then holes, among them the pinned words.
+        """The recipe's text with its holes; or a start mark and the prompt as a fixed prefix, then holes. Among the
+        holes are the pinned words.
 
-        An empty prompt fixes nothing. Raises RecipeError where prompt or pins do not fit the length.
+        An empty prompt fixes nothing. Raises RecipeError where text, prompt or pins do not fit the length.
         """
-        prompt = _encode("prompt", recipe.prompt, tokenizer)
-        if len(prompt) + 2 > recipe.length:
-            raise RecipeError(
-                "prompt",
-                f"is {len(prompt):,} tokens; a row of length {recipe.length} holds a prompt of up to "
-                f"{recipe.length - 2} tokens. Shorten the prompt or raise the length (up to 512).",
-            )
-        ids = torch.full((recipe.length,), PAD)
-        fixed = torch.zeros(recipe.length, dtype=torch.bool)
-        if prompt:
-            given = torch.tensor([BOS, *prompt])
-            ids[: len(given)], fixed[: len(given)] = given, True
+        ids, fixed = _text(recipe) if recipe.text else _prompt(recipe, tokenizer)
         pinned = torch.zeros_like(fixed)
         for cell, word in recipe.pins.items():
-            cls._pin(cell, pinned_tokens(cell, word, tokenizer), ids, fixed, pinned)
-        if fixed.all():
+            _pin(cell, pinned_tokens(cell, word, tokenizer), ids, fixed, pinned)
+        if fixed.all(1).any():
             raise RecipeError("pins", "leave no free cell in the row, so there is nothing to generate.")
         return cls(ids, fixed, pinned)
 
-    @staticmethod
-    def _pin(cell: int, tokens: list[int], ids: Tensor, fixed: Tensor, pinned: Tensor) -> None:
-        end = cell + len(tokens)
-        if end > len(ids):
-            raise RecipeError("pins", f"cells {cell} to {end - 1} do not fit; the row has cells 0 to {len(ids) - 1}.")
-        if fixed[cell:end].any():
-            raise RecipeError("pins", f"cells {cell} to {end - 1} run into the prompt or another pinned word.")
-        ids[cell:end], fixed[cell:end], pinned[cell:end] = torch.tensor(tokens), True, True
-
-    def batch(self, rows: int) -> tuple[Tensor, Tensor]:
-        """ids [B, L] and fixed [B, L] for `rows` equal rows."""
-        return self.ids.repeat(rows, 1), self.fixed.repeat(rows, 1)
-
     @property
     def given(self) -> int:
-        """How many cells are fixed."""
-        return int(self.fixed.sum())
+        """How many cells of a row are fixed, the fewest where rows differ."""
+        return int(self.fixed.sum(1).min())
+
+
+def _prompt(recipe: Recipe, tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:
+    prompt = _encode("prompt", recipe.prompt, tokenizer)
+    if len(prompt) + 2 > recipe.length:
+        raise RecipeError(
+            "prompt",
+            f"is {len(prompt):,} tokens; a row of length {recipe.length} holds a prompt of up to "
+            f"{recipe.length - 2} tokens. Shorten the prompt or raise the length (up to 512).",
+        )
+    ids = torch.full((recipe.samples, recipe.length), PAD)
+    fixed = torch.zeros_like(ids, dtype=torch.bool)
+    if prompt:
+        given = torch.tensor([BOS, *prompt])
+        ids[:, : len(given)], fixed[:, : len(given)] = given, True
+    return ids, fixed
+
+
+def _text(recipe: Recipe) -> tuple[Tensor, Tensor]:
+    """Rows of different lengths are filled up with given padding."""
+    marked = recipe.marked()
+    if recipe.strength < 1 and not all(hole.keeps_length for hole in marked.holes):
+        raise RecipeError("strength", "below 1 starts from the marked words, so their holes must keep their length.")
+    ids = torch.full((recipe.samples, recipe.length), PAD)
+    fixed = torch.ones_like(ids, dtype=torch.bool)
+    for row in range(recipe.samples):
+        cells, kept = marked.cells(marked.lengths(row, recipe.samples))
+        ids[row, : len(cells)], fixed[row, : len(cells)] = torch.tensor(cells), torch.tensor(kept)
+    return ids, fixed
+
+
+def _pin(cell: int, tokens: list[int], ids: Tensor, fixed: Tensor, pinned: Tensor) -> None:
+    end = cell + len(tokens)
+    if end > ids.shape[1]:
+        raise RecipeError("pins", f"cells {cell} to {end - 1} do not fit; the row has cells 0 to {ids.shape[1] - 1}.")
+    if fixed[:, cell:end].any():
+        raise RecipeError("pins", f"cells {cell} to {end - 1} run into what is given or another pinned word.")
+    ids[:, cell:end], fixed[:, cell:end], pinned[:, cell:end] = torch.tensor(tokens), True, True
 
 
 def pinned_tokens(cell: int, word: str, tokenizer: Tokenizer) -> list[int]:

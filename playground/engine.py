@@ -10,6 +10,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from playground import editing
 from playground.canvas import Canvas
 from playground.denoisers import zoo
 from playground.denoisers.zoo import Model
@@ -48,14 +49,17 @@ class Run:
         self.model = zoo.load(recipe.model)
         longest = len(self.model.denoiser.trunk.positions) - 1
         if recipe.length > longest:
-            raise RecipeError("length", f"{recipe.length} is longer than the longest row of {recipe.model}, {longest}.")
+            field, what = ("text", "makes a row of ") if recipe.text else ("length", "")
+            raise RecipeError(
+                field, f"{what}{recipe.length} is longer than the longest row of {recipe.model}, {longest}."
+            )
         self.canvas = Canvas.from_recipe(self.recipe, self.model.tokenizer)
 
     def steps(self) -> Iterator[Step]:
         """The run, one function evaluation at a time; close the iterator to stop it. Raises RunError when the
         time limit has passed or the denoiser's output is not finite."""
         recipe = self.recipe
-        ids, fixed = self.canvas.batch(recipe.samples)
+        ids, fixed = self.canvas.ids, self.canvas.fixed
         rngs = [torch.Generator().manual_seed(seed) for seed in recipe.seeds]
         sampler = sampled(self.model, recipe, ids, fixed, rngs)
 
@@ -110,7 +114,7 @@ def record(recipe: Recipe) -> Iterator[Trace]:
         for step in prepared.steps():
             trace.add(step)
             yield trace
-        trace.close("finished")
+        trace.close("finished", **(editing.verdict(prepared.model, prepared.canvas, step) if recipe.text else {}))
     except RunError as error:
         trace.close("error", str(error))
     yield trace

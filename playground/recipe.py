@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from urllib.parse import parse_qsl, urlencode
 
+from playground import marks
 from playground.denoisers import zoo
 from playground.samplers import SAMPLERS
 from playground.schedules import SCHEDULES
 
 MAX_SEED = 2**31 - 1
 MAX_PROMPT_CHARACTERS = 20_000  # refused before the tokenizer sees it
+TRIED = 4  # lengths of a hole that may have any
 PIN = re.compile(r'\s*(\d{1,9})\s*:\s*("(?:[^"\\]|\\.)*"|[^,"\s](?:[^,"]*[^,"\s])?)\s*(?:,|$)')
 
 
@@ -100,9 +102,18 @@ class Recipe:
         for name, f in known.items():
             if name in values and values[name] is not None:
                 recipe = replace(recipe, **{name: _typed(f, values[name])})
+        if recipe.text:
+            recipe = recipe._fitted_to_text(values)
         if values.get("steps") is None:
             recipe = replace(recipe, steps=advised_steps(recipe.length))
         return recipe._with_defaults()._checked()
+
+    @staticmethod
+    def edit(values: Mapping) -> Mapping:
+        """The values of an edit, which needs a text. Raises RecipeError."""
+        if values.get("text") in (None, ""):
+            raise RecipeError("text", "is empty; write one, with what is to be written anew in [[...]].")
+        return values
 
     def resolved(self) -> "Recipe":
         """This recipe with a seed: -1 is drawn here, once."""
@@ -143,6 +154,41 @@ class Recipe:
     def from_query(cls, query: str) -> "Recipe":
         return cls.parse(dict(parse_qsl(query, keep_blank_values=True)))
 
+    def marked(self) -> marks.Marked:
+        """The tokens and holes of `text`. Raises RecipeError."""
+        if len(self.text) > MAX_PROMPT_CHARACTERS:
+            raise RecipeError("text", f"has {len(self.text):,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
+        try:
+            return marks.parse(self.text, zoo.load(self.model).tokenizer)
+        except ValueError as error:
+            raise RecipeError("text", str(error)) from None
+
+    def _fitted_to_text(self, values: Mapping) -> "Recipe":
+        """With the length of the row that `text` makes, and a row for each length that is tried."""
+        if self.model not in zoo.catalogue():
+            return self
+        marked = self.marked()
+        _check_holes(marked)
+        samples = TRIED if marked.open_ and values.get("samples") is None else self.samples
+        if marked.open_ and samples < 2:
+            raise RecipeError("samples", "1 is too few for [[?]]: each row tries another length; allowed: 2 to 8.")
+        if marked.open_ and self.pins:
+            raise RecipeError("pins", "need cells that stay where they are; give the hole a length, as in [[+8]].")
+        rows = [marked.cells(marked.lengths(i, samples))[0] for i in range(samples)]
+        low, high = (type(self).__dataclass_fields__["length"].metadata[end] for end in ("low", "high"))
+        length = max(low, *map(len, rows))
+        if length > high:
+            raise RecipeError(
+                "text", f"makes a row of {length:,} tokens, start and end mark included; allowed: {high}."
+            )
+        if values.get("length") is not None and self.length != length:
+            raise RecipeError("length", f"is {self.length}, but text makes a row of {length} tokens; leave length out.")
+        if self.prompt:
+            raise RecipeError(
+                "prompt", "is given together with text, which holds all the words; leave one of them out."
+            )
+        return replace(self, length=length, samples=samples)
+
     def _with_defaults(self) -> "Recipe":
         """An empty sampler becomes the first of the model's family."""
         if self.sampler or self.model not in zoo.catalogue():
@@ -163,16 +209,28 @@ class Recipe:
             raise RecipeError("prompt", f"has {len(self.prompt):,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
         if self.strength < 1 and not self.text:
             raise RecipeError("strength", "below 1 starts from the marked words of a text, and there is no text.")
-        if self.strength < 1 and self.block:
-            raise RecipeError(
-                "strength", f"below 1 does not go with block, which is {self.block}; set one of them back."
-            )
+        if self.text and self.block:
+            raise RecipeError("block", f"is {self.block}, and a text with holes is written as a whole; leave it at 0.")
         return self
+
+
+_NAMES = [f.name for f in fields(Recipe)]
+GENERATE_FIELDS = [name for name in _NAMES if name not in ("text", "strength")]
+EDIT_FIELDS = [name for name in _NAMES if name not in ("prompt", "length", "block")]  # a text holds all words and ends
 
 
 def advised_steps(length: int) -> int:
     """How many steps a row of this length takes if nothing else is said: one for two cells, from 8 to 256."""
     return min(256, max(8, math.ceil(length / 2)))
+
+
+def _check_holes(marked: marks.Marked) -> None:
+    if not marked.ids and not marked.holes:
+        raise RecipeError("text", "is empty.")
+    if not marked.holes:
+        raise RecipeError("text", "has no hole, so there is nothing to write; mark words as in [[park]].")
+    if not marked.kept:
+        raise RecipeError("text", "is marked from end to end, so nothing of it is kept; to start anew, use a prompt.")
 
 
 def parse_pins(text: str) -> dict[int, str]:

@@ -12,7 +12,9 @@ Schema (version 1), also of the live stream, whose messages are {run, seq, head?
              n noise, d draft, c committed, f fixed, p pinned; c percent of confidence; h entropy in hundredths
              of a nat; k the best five as [id, permille, ...], 0 on fixed cells; xy (embedding families) x, y of
              the estimated embedding on its two principal axes, in hundredths, flat
-    end    status finished | stopped | error; message: a sentence or ""; texts; seconds
+    end    status finished | stopped | error; message: a sentence or ""; texts; seconds; of an edit also
+           checked: given tokens compared with the text's, unchanged: whether all are the same, scores: for each
+           row {nats: mean ln p of a new token under the model itself, tokens: how many, best}
 """
 
 import json
@@ -73,16 +75,17 @@ class Trace:
         }  # fmt: skip
         trace = cls(head, [], _pieces=model.tokenizer.pieces, _canvas=canvas, _plane=plane)
         chosen = "steps" in own_knobs(model.family, recipe.sampler)
-        planned = recipe.steps if chosen else int((~canvas.fixed).sum())  # from left to right: one a cell
+        planned = recipe.steps if chosen else int((~canvas.fixed).any(0).sum())  # from left to right: one a cell
         trace.frames.append(trace._frame(_blank(recipe, canvas, model.denoiser.vocab_size, planned)))
         return trace
 
     def add(self, step: Step) -> None:
         self.frames.append(self._frame(step))
 
-    def close(self, status: str, message: str = "") -> None:
-        """`finished`, `stopped` or `error`, with a sentence to show."""
-        self.end = {"status": status, "message": message, "texts": self.texts, "seconds": self.frames[-1]["t"]}
+    def close(self, status: str, message: str = "", **verdict) -> None:
+        """`finished`, `stopped` or `error`, with a sentence to show; of an edit also `editing.verdict`."""
+        end = {"status": status, "message": message, "texts": self.texts, "seconds": self.frames[-1]["t"]}
+        self.end = end | verdict
 
     @property
     def recipe(self) -> Recipe:
@@ -94,8 +97,19 @@ class Trace:
         return [_text(row["p"]) for row in self.frames[-1]["rows"]]
 
     @property
+    def best(self) -> int:
+        """The row whose new words fit best, of an edit; else the first."""
+        scores = (self.end or {}).get("scores", [])
+        return next((row for row, score in enumerate(scores) if score["best"]), 0)
+
+    @property
     def text(self) -> str:
-        return self.texts[0]
+        return self.texts[self.best]
+
+    @property
+    def written(self) -> list[list[str]]:
+        """For each row, the new text of each stretch of cells that were not given."""
+        return [_written(row) for row in self.frames[-1]["rows"]]
 
     @property
     def seconds(self) -> float:
@@ -155,10 +169,10 @@ class Trace:
         entropy = (step.entropy * 100).round().int().tolist()
         chances = (step.candidate_probability * 1000).round().long()
         candidates = torch.stack([step.candidates, chances], dim=-1).flatten(-2).tolist()
-        rows = []
+        rows, pinned = [], self._canvas.pinned.tolist()
         for b, ids in enumerate(step.tokens.tolist()):
             letters = [LETTERS[s] for s in step.state[b].tolist()]
-            letters = ["p" if p else s for s, p in zip(letters, self._canvas.pinned.tolist(), strict=True)]
+            letters = ["p" if p else s for s, p in zip(letters, pinned[b], strict=True)]
             row = {
                 "id": ids, "p": self._pieces(ids), "st": "".join(letters), "c": confidence[b], "h": entropy[b],
                 "k": [0 if s in "fp" else k for s, k in zip(letters, candidates[b], strict=True)],
@@ -172,7 +186,7 @@ class Trace:
 
 def _blank(recipe: Recipe, canvas: Canvas, mask: int, planned: int) -> Step:
     """The row before the first evaluation: what is given, and nothing else."""
-    ids, fixed = canvas.batch(recipe.samples)
+    ids, fixed = canvas.ids, canvas.fixed
     shape = (*ids.shape, CANDIDATES)
     return Step(
         index=-1, total=planned, level=1.0, tokens=torch.where(fixed, ids, mask),
@@ -227,6 +241,16 @@ def _before_end(pieces: list) -> list:
 
 def _text(pieces: list) -> str:
     return "".join(piece for piece in _before_end(pieces) if isinstance(piece, str))
+
+
+def _written(row: dict) -> list[str]:
+    stretches, before = [], "f"
+    for piece, letter in zip(row["p"], row["st"], strict=True):
+        if letter != "f":
+            stretches += [""] if before == "f" else []
+            stretches[-1] += piece if isinstance(piece, str) else ""
+        before = letter
+    return stretches
 
 
 def _made(row: dict) -> int:

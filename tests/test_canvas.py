@@ -1,5 +1,7 @@
 """The row a run works on: prompt and pins become fixed cells, exactly or not at all."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -8,8 +10,10 @@ from playground.recipe import Recipe, RecipeError
 from playground.text import BOS, BROKEN_PIECE
 
 
-def canvas(tokenizer, **fields) -> Canvas:
-    return Canvas.from_recipe(Recipe.parse(fields), tokenizer)
+def canvas(tokenizer, **fields) -> SimpleNamespace:
+    """The first row."""
+    made = Canvas.from_recipe(Recipe.parse(fields), tokenizer)
+    return SimpleNamespace(ids=made.ids[0], fixed=made.fixed[0], pinned=made.pinned[0], given=made.given)
 
 
 def refused(tokenizer, **fields) -> str:
@@ -118,11 +122,11 @@ def test_the_last_cell_can_be_pinned(tokenizer):
 
 def test_a_pin_on_the_prompt_is_refused(tokenizer):
     for cell in (0, 1):
-        assert "run into the prompt or another pinned word" in refused(tokenizer, prompt="Once", pins={cell: "dog"})
+        assert "run into what is given or another pinned word" in refused(tokenizer, prompt="Once", pins={cell: "dog"})
 
 
 def test_pins_that_overlap_are_refused(tokenizer):
-    assert "run into the prompt or another pinned word" in refused(tokenizer, pins={9: "xylophonist", 10: "dog"})
+    assert "run into what is given or another pinned word" in refused(tokenizer, pins={9: "xylophonist", 10: "dog"})
 
 
 def test_a_row_without_a_free_cell_is_refused(tokenizer):

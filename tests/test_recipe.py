@@ -10,8 +10,9 @@ from playground.denoisers import zoo
 from playground.recipe import MAX_SEED, Recipe, RecipeError, format_pins, parse_pins
 
 DEFAULTS = {
-    "model": "stories-continuous", "prompt": "", "text": "", "length": 64, "steps": 32, "sampler": "sde", "temperature": 0.7,
-    "guidance": 0.0, "churn": 1.0, "self_conditioning": True, "schedule": "learned", "rounding": "contextual",
+    "model": "stories-continuous", "prompt": "", "text": "", "length": 64, "steps": 32, "sampler": "sde",
+    "temperature": 0.7, "guidance": 0.0, "churn": 1.0, "self_conditioning": True, "schedule": "learned",
+    "rounding": "contextual",
     "threshold": 0.9, "bound": 0.1, "top_k": 0, "top_p": 1.0, "eta": 0.1, "strength": 1.0,
     "block": 0, "refine": 0, "seed": -1, "samples": 1, "pins": {},
 }  # fmt: skip

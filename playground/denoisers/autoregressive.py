@@ -28,6 +28,10 @@ class AutoregressiveDenoiser(nn.Module):
         """The trunk's answer [B, L, d], before the head."""
         return self.trunk(self.tokens[self.shifted(ids)], causal=True)
 
+    def blanks(self, ids: Tensor, hidden: Tensor) -> Tensor:
+        """Logits [B, L, V] of cells in rows ids [B, L], the cells before each being given, whichever are hidden."""
+        return self(ids)
+
     def shifted(self, ids: Tensor) -> Tensor:
         """The row as it is read: moved by one cell, after the start mark [B, L]."""
         return torch.cat([torch.full_like(ids[:, :1], self.start_id), ids[:, :-1]], dim=1)

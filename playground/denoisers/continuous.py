@@ -14,6 +14,7 @@ from playground.denoisers.backbone import Head, Trunk
 
 GIVEN_EVIDENCE = 3.0  # weight of a given cell's embedding: enough to make its token certain
 LEVEL_FEATURES = 64
+HOPELESS = 12.0  # a log noise-to-signal ratio at which a latent tells nothing
 
 
 class ContinuousDenoiser(nn.Module):
@@ -68,6 +69,15 @@ class ContinuousDenoiser(nn.Module):
         """
         h, evidence = self.hidden(z, log_nsr, self_condition, given, code, table)
         return self.head(h, self.tokens[: self.vocab_size]).float() + evidence
+
+    def blanks(self, ids: Tensor, hidden: Tensor) -> Tensor:
+        """Logits [B, L, V] of the cells hidden [B, L] in rows ids [B, L], all the others being given. Hidden cells hold
+        noise, always the same, at the highest level."""
+        table = self.table()
+        noise = torch.randn(ids.shape[1], table.shape[1], generator=torch.Generator().manual_seed(0)).to(ids.device)
+        z = torch.where(hidden[..., None], noise, table[ids])
+        level = torch.full((len(ids),), HOPELESS, device=ids.device)
+        return self(z, level, torch.zeros_like(z), ~hidden, table=table)
 
     def hidden(
         self,

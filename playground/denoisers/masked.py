@@ -25,3 +25,7 @@ class MaskedDenoiser(nn.Module):
     def hidden(self, ids: Tensor) -> Tensor:
         """The trunk's answer [B, L, d], before the head."""
         return self.trunk(self.tokens[ids])
+
+    def blanks(self, ids: Tensor, hidden: Tensor) -> Tensor:
+        """Logits [B, L, V] of the cells hidden [B, L] in rows ids [B, L], all the others being given."""
+        return self(ids.masked_fill(hidden, self.mask_id))

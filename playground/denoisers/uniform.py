@@ -40,3 +40,10 @@ class UniformDenoiser(nn.Module):
             self_condition = self.tokens[self.vocab_size].expand(*ids.shape, -1)
         x = self.tokens[ids] + self.self_condition_in(self_condition.to(self.tokens.dtype))
         return self.trunk(x + self.given_flag[given.long()])
+
+    def blanks(self, ids: Tensor, hidden: Tensor) -> Tensor:
+        """Logits [B, L, V] of the cells hidden [B, L] in rows ids [B, L], all the others being given. What stands in
+        hidden cells is random, but always the same."""
+        luck = torch.Generator().manual_seed(0)
+        random = torch.randint(self.vocab_size, ids.shape[1:], generator=luck).to(ids.device)
+        return self(torch.where(hidden, random, ids), None, ~hidden)

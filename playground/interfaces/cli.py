@@ -9,7 +9,8 @@ from playground import __version__
 from playground.denoisers import zoo
 from playground.engine import RunError, record
 from playground.interfaces import bench, facts
-from playground.recipe import Recipe, RecipeError
+from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
+from playground.trace import Trace
 from playground.training import evaluate, settings, stages
 from playground.training.checkpoint import TrainingError
 from playground.training.data import CorpusError
@@ -37,7 +38,32 @@ def main(arguments: list[str] | None = None) -> int:
 
 def generate(options) -> None:
     """Run one recipe."""
-    values = {f.name: getattr(options, f.name) for f in fields(Recipe) if getattr(options, f.name) is not None}
+    trace = _finished(options, _given(options, GENERATE_FIELDS))
+    if options.json:
+        print(json.dumps(facts.summary(trace), ensure_ascii=False))
+        return
+    print("\n\n".join(trace.texts))
+    note = f"{trace.head['note']} " if trace.head["note"] else ""
+    print(f"{note}{_speed(trace)}", file=sys.stderr)
+
+
+def infill(options) -> None:
+    """Write the marked parts of a text anew: The dog ran to the [[park]]."""
+    trace = _finished(options, Recipe.edit(_given(options, EDIT_FIELDS)))
+    if options.json:
+        print(json.dumps(facts.edit(trace), ensure_ascii=False))
+        return
+    print("\n\n".join(trace.texts if options.samples else [trace.text]))
+    kept = "identical" if trace.end["unchanged"] else "NOT all identical"
+    print(f"{_speed(trace)}; {trace.end['checked']} given tokens checked: {kept}", file=sys.stderr)
+
+
+def _given(options, names: list[str]) -> dict:
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def _finished(options, values: dict) -> Trace:
+    """The run, with its progress on the terminal, and saved where that is asked for."""
     for trace in record(Recipe.parse(values)):
         if sys.stderr.isatty() and trace.end is None:
             frame = trace.frames[-1]
@@ -48,15 +74,13 @@ def generate(options) -> None:
         trace.save(options.trace)
     if trace.end["status"] == "error":
         raise RunError(trace.end["message"])
-    if options.json:
-        print(json.dumps(facts.summary(trace), ensure_ascii=False))
-        return
-    print("\n\n".join(trace.texts))
-    note = f"{trace.head['note']} " if trace.head["note"] else ""
-    print(
-        f"{note}seed {trace.recipe.seed}, {trace.frames[-1]['e']} evaluations, {trace.seconds:.2f} s, "
-        f"{trace.tokens_per_second:.0f} tokens/s",
-        file=sys.stderr,
+    return trace
+
+
+def _speed(trace: Trace) -> str:
+    return (
+        f"seed {trace.recipe.seed}, {trace.frames[-1]['e']} evaluations, {trace.seconds:.2f} s, "
+        f"{trace.tokens_per_second:.0f} tokens/s"
     )
 
 
@@ -105,13 +129,8 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         return sub
 
-    sub = add("generate", generate)
-    for f in fields(Recipe):
-        low, high = f.metadata["low"], f.metadata["high"]
-        allowed = f" ({low} to {high})" if low is not None else ""
-        sub.add_argument(f"--{f.name.replace('_', '-')}", help=f.metadata["help"].replace("%", "%%") + allowed)
-    sub.add_argument("--trace", metavar="FILE", help="Also write the whole run as a trace file (JSON).")
-    sub.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")
+    _run_arguments(add("generate", generate), GENERATE_FIELDS)
+    _run_arguments(add("infill", infill), EDIT_FIELDS)
     sub = add("models", models)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     stages.arguments(add("train", train))
@@ -121,3 +140,13 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")
     settings.arguments(add("evaluate", run_evaluate))
     return parser
+
+
+def _run_arguments(parser: argparse.ArgumentParser, names: list[str]) -> None:
+    for f in fields(Recipe):
+        if f.name in names:
+            low, high = f.metadata["low"], f.metadata["high"]
+            allowed = f" ({low} to {high})" if low is not None else ""
+            parser.add_argument(f"--{f.name.replace('_', '-')}", help=f.metadata["help"].replace("%", "%%") + allowed)
+    parser.add_argument("--trace", metavar="FILE", help="Also write the whole run as a trace file (JSON).")
+    parser.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")

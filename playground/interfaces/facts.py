@@ -20,6 +20,19 @@ def summary(trace: Trace) -> dict:
     }
 
 
+def edit(trace: Trace) -> dict:
+    """A finished edit for machines: as `summary`, of the best row, and every alternative."""
+    alternatives = [
+        {"text": text, "seed": seed, "written": written} | score
+        for text, seed, written, score in zip(
+            trace.texts, trace.recipe.seeds, trace.written, trace.end["scores"], strict=True
+        )
+    ]
+    best = alternatives[trace.best]
+    about = {"written": best["written"], "unchanged": trace.end["unchanged"], "checked": trace.end["checked"]}
+    return summary(trace) | {"text": best["text"], "seed": best["seed"]} | about | {"alternatives": alternatives}
+
+
 def models() -> list[dict]:
     """Every model here: name, family, parameters, and the precision it runs in."""
     loaded = (zoo.load(name) for name in zoo.catalogue())

@@ -7,10 +7,8 @@ import torch
 from torch import Tensor
 
 from playground.denoisers.backbone import Past
-from playground.samplers.step import CANDIDATES, State, Step, draw, observe, uniform
+from playground.samplers.step import CANDIDATES, NEVER, State, Step, draw, observe, uniform
 from playground.text import BOS, EOS, PAD
-
-NEVER = -1e4  # a logit; infinity would make the entropy 0 * inf
 
 
 def left_to_right(

@@ -10,7 +10,18 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, GREEDY, State, Step, guided, normal, observe
+from playground.samplers.step import (
+    COMMITTED_FROM,
+    DRAFT_FROM,
+    GREEDY,
+    State,
+    Step,
+    followed,
+    guided,
+    normal,
+    observe,
+    without_marks,
+)  # fmt: skip
 
 
 def sde(
@@ -59,6 +70,7 @@ def descend(
     device, given = table.device, fixed.to(table.device)
     clean = table[torch.where(given, ids.to(device), 0)]
     known = given[..., None]
+    inner = followed(ids, fixed, denoiser.vocab_size)
     guiding = guidance > 0 and (bool(fixed.any()) or code is not None)
     estimate = torch.zeros_like(z)
     steps = len(levels)
@@ -71,6 +83,7 @@ def descend(
         if guiding:
             nothing = torch.zeros_like(given)
             logits = guided(logits, denoiser(z.masked_fill(known, 0.0), g, hint, nothing, table=table), guidance)
+        logits = without_marks(logits, inner)
         estimate = expected_embedding(logits, rounded, temperature).float()
         yield _step(logits, z, table, estimate, ids, fixed, k, steps, u, rounding, (k + 1) * (1 + guiding))
         if k + 1 < steps:
@@ -97,16 +110,17 @@ def denoise_step(
     return z if noise is None else z + fresh * noise
 
 
-def nearest(z: Tensor, table: Tensor) -> Tensor:
-    """Nearest-neighbour rounding: the token whose embedding is closest to each latent, the context ignored."""
-    return (z @ table.t()).argmax(-1)
+def nearest(z: Tensor, table: Tensor, inner: Tensor) -> Tensor:
+    """Nearest-neighbour rounding: the token whose embedding is closest to each latent, the context ignored; no mark
+    in cells `inner` [B, L]."""
+    return without_marks(z @ table.t(), inner).argmax(-1)
 
 
 def _step(logits, z, table, estimate, ids, fixed, k, steps, u, rounding, evaluations) -> Step:
     seen = observe(logits)
     tokens, probability = seen.candidates[..., 0], seen.chances[..., 0]
     if rounding == "nearest":
-        tokens = nearest(z, table).cpu()
+        tokens = nearest(z, table, followed(ids, fixed, len(table))).cpu()
         probability = seen.probability(logits, tokens)
     state = torch.where(probability >= COMMITTED_FROM, State.COMMITTED, State.DRAFT)
     state = torch.where(probability < DRAFT_FROM, State.NOISE, state)

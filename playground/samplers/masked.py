@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from playground.samplers.step import CANDIDATES, State, Step, draw, guided, observe, uniform
+from playground.samplers.step import CANDIDATES, State, Step, draw, followed, guided, observe, uniform, without_marks
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,7 @@ def _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, choos
     cells to mask again [B, L] or None)."""
     mask, device = denoiser.mask_id, denoiser.tokens.device
     guiding = guidance > 0 and bool(fixed.any())
+    inner = followed(ids, fixed, denoiser.vocab_size)
     x = torch.where(fixed, ids, mask)
     shape = (*x.shape, CANDIDATES)
     probability, candidates, chances = torch.zeros(x.shape), torch.zeros(shape, dtype=torch.long), torch.zeros(shape)
@@ -130,7 +131,7 @@ def _fill(denoiser, ids, fixed, rngs, steps, temperature, top_p, guidance, choos
         if guiding:
             without = denoiser(torch.where(fixed, mask, x).to(device))[cells.to(device)]
             logits = guided(logits, without, guidance)
-        seen = observe(logits)
+        seen = observe(without_marks(logits, inner[cells]))
         candidates[cells], chances[cells] = seen.candidates, seen.chances
         luck, drawing = uniform(x.shape[1], rngs)[cells], uniform(x.shape[1], rngs)[cells]
         drawn = draw(logits, temperature, drawing, top_p=top_p)

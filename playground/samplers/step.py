@@ -7,8 +7,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from playground.text import EOS, PAD
+
 CANDIDATES = 5
 GREEDY = 1e-4  # a temperature below it takes the best token: logits divided by less would overflow
+NEVER = -1e4  # a logit; infinity would make the entropy 0 * inf
 
 
 class State(IntEnum):
@@ -106,6 +109,19 @@ def _kept(p: Tensor, top_k: int, top_p: float) -> Tensor:
     before = best.values.cumsum(-1) - best.values
     values = best.values.masked_fill(before >= max(top_p, 1e-9), 0.0)
     return torch.zeros_like(p).scatter(-1, best.indices, values)
+
+
+def followed(ids: Tensor, fixed: Tensor, vocab_size: int) -> Tensor:
+    """The open cells of rows [B, L] that given text follows, as it does a hole in a text; given padding and masks are
+    no text."""
+    text = fixed & (ids != PAD) & (ids < vocab_size)
+    return text.flip(1).cumsum(1).flip(1).bool() & ~fixed
+
+
+def without_marks(logits: Tensor, cells: Tensor) -> Tensor:
+    """Logits [..., V], changed in place: no padding, start or end mark in `cells` [...]."""
+    logits[..., : EOS + 1].masked_fill_(cells.to(logits.device)[..., None], NEVER)
+    return logits
 
 
 def guided(conditional: Tensor, unconditional: Tensor, guidance: float) -> Tensor:

@@ -5,7 +5,19 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from playground.samplers.step import COMMITTED_FROM, DRAFT_FROM, GREEDY, Observed, State, Step, draw, observe, uniform
+from playground.samplers.step import (
+    COMMITTED_FROM,
+    DRAFT_FROM,
+    GREEDY,
+    Observed,
+    State,
+    Step,
+    draw,
+    followed,
+    observe,
+    uniform,
+    without_marks,
+)  # fmt: skip
 
 STABLE = 0.005  # nats a cell: a row this sure, whose answer has not changed, is done (DiffusionGemma)
 
@@ -85,7 +97,8 @@ def accept(entropy: Tensor, bound: float) -> Tensor:
 
 def _ask(denoiser, x: Tensor, hint: Tensor | None, fixed: Tensor) -> Tensor:
     device = denoiser.tokens.device
-    return denoiser(x.to(device), hint, fixed.to(device))
+    logits = denoiser(x.to(device), hint, fixed.to(device))
+    return without_marks(logits, followed(x, fixed, denoiser.vocab_size))
 
 
 def _expected(denoiser, logits: Tensor, temperature: float) -> Tensor:

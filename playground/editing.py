@@ -1,0 +1,48 @@
+"""After an edit: was all that was given kept, and how well do the new words fit?"""
+
+import torch
+from torch import Tensor
+
+from playground.canvas import Canvas
+from playground.denoisers.zoo import Model
+from playground.samplers.step import Step
+
+QUESTIONS = 16  # evaluations a row costs at most; in a longer hole, cells so far apart are hidden together
+BUDGET = 2048  # cells in one evaluation
+
+
+def verdict(model: Model, canvas: Canvas, last: Step) -> dict:
+    """The given cells of a finished run compared with what they were, and the fit of each row's new tokens."""
+    same = last.tokens == canvas.ids
+    fits = [fit(model, ids, ~fixed) for ids, fixed in zip(last.tokens, canvas.fixed, strict=True)]
+    scores = [{"nats": round(float(found.mean()), 4), "tokens": len(found)} for found in fits]
+    best = max(range(len(scores)), key=lambda i: scores[i]["nats"])
+    return {
+        "checked": int(canvas.fixed.sum()),
+        "unchanged": bool(same[canvas.fixed].all()),
+        "scores": [score | {"best": i == best} for i, score in enumerate(scores)],
+    }
+
+
+@torch.inference_mode()
+def fit(model: Model, ids: Tensor, cells: Tensor) -> Tensor:
+    """ln p of each token of `cells` in a row ids [L], under the model, as it guesses them from all the others: the
+    pseudo-log-likelihood (arXiv 1910.14659). An autoregressive model guesses from those before only."""
+    places = cells.nonzero().flatten()
+    if model.family == "autoregressive":
+        questions = [places]
+    else:
+        questions = [places[i::QUESTIONS] for i in range(min(QUESTIONS, len(places)))]
+    found = torch.zeros(len(ids))
+    rows = max(1, BUDGET // len(ids))
+    for at in range(0, len(questions), rows):
+        asked = questions[at : at + rows]
+        hidden = torch.zeros(len(asked), len(ids), dtype=torch.bool)
+        for row, hole in zip(hidden, asked, strict=True):
+            row[hole] = True
+        batch = ids.repeat(len(asked), 1)
+        logits = model.denoiser.blanks(batch.to(model.device), hidden.to(model.device)).cpu()
+        said = logits.log_softmax(-1).gather(-1, batch[..., None]).squeeze(-1)
+        for row, hole in zip(said, asked, strict=True):
+            found[hole] = row[hole]
+    return found[places]
