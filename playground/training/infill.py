@@ -66,7 +66,8 @@ class Readings:
     the text after it, read after both. The text after is the same for all, so it alone tells how well a hole fits
     what follows: a judge that reads from left to right cannot see that in the hole.
 
-    nats(hole) = nll(left + hole) - nll(left); nats(after) = nll(all) - nll(left + hole)."""
+    nats(hole) = nll(left + hole) - nll(left); nats(after) = nll(all) - nll(left + hole). `text_perplexity` is that of
+    the whole texts: exp(nll(all) / tokens)."""
 
     def __init__(self, judge: Judge, tokenizer: Tokenizer, holes: Holes):
         self.judge, self.tokenizer, self.holes = judge, tokenizer, holes
@@ -81,6 +82,7 @@ class Readings:
             "hole_nats": hole,
             "hole_perplexity": None if hole is None else math.exp(hole),
             "after_nats": after,
+            "text_perplexity": math.exp(whole[0] / whole[1]) if whole[1] else None,
         }
 
     def _rows(self, rows: Tensor):
@@ -102,10 +104,15 @@ def fill(recipe: Recipe, model: Model, holes: Holes, readings: Readings) -> dict
     filled = torch.cat(list(complete(recipe, model, holes.ids, holes.fixed)))
     seconds = (time.perf_counter() - started) / len(filled)
     found, real = readings.of(filled), readings.real
-    ratio = None
-    if found["hole_nats"] is not None and real["hole_nats"] is not None:
-        ratio = math.exp(found["hole_nats"] - real["hole_nats"])
-    return found | {"hole_over_real": ratio} | compare(holes, filled) | {"seconds_per_sample": seconds}
+    over = {
+        "hole_over_real": _ratio(found["hole_perplexity"], real["hole_perplexity"]),
+        "text_over_real": _ratio(found["text_perplexity"], real["text_perplexity"]),
+    }
+    return found | over | compare(holes, filled) | {"seconds_per_sample": seconds}
+
+
+def _ratio(perplexity: float | None, real: float | None) -> float | None:
+    return perplexity / real if perplexity and real else None
 
 
 def compare(holes: Holes, filled: Tensor) -> dict:

@@ -7,7 +7,7 @@ COLUMNS = {
 }  # fmt: skip
 HOLES = {
     "hole_nats": "hole", "hole_perplexity": "perplexity", "hole_over_real": "/ real", "after_nats": "after",
-    "exact": "exact", "overlap": "overlap", "unchanged": "unchanged", "ended": "ended",
+    "text_over_real": "text / real", "exact": "exact", "overlap": "overlap", "unchanged": "unchanged", "ended": "ended",
     "seconds_per_sample": "s/sample",
 }  # fmt: skip
 
@@ -29,7 +29,8 @@ def table(found: dict) -> str:
             "",
             f"infill: {holes['holes']} holes in held-out text ({holes['skipped']} texts were too short for one)",
             *_rows(holes["rows"], holes["real"], HOLES),
-            "hole, after: nats a judge token of the hole, read after its left side, and of the text after it",
+            "hole, after: nats a judge token of the hole, read after its left side, and of the text after it; "
+            "text / real: perplexity of the whole texts",
             holes["baseline"],
         ]
     return "\n".join([*lines, "", *found["notes"]])
@@ -45,7 +46,11 @@ def rounded(value):
 
 
 def _rows(rows: list[dict], real: dict | None, columns: dict[str, str]) -> list[str]:
-    named = [("real held-out", {"perplexity_over_real": 1.0, "hole_over_real": 1.0} | real)] if real else []
+    named = (
+        [("real held-out", dict.fromkeys(("perplexity_over_real", "hole_over_real", "text_over_real"), 1.0) | real)]
+        if real
+        else []
+    )
     named += [(_name(row), row) for row in rows]
     width = max(len(name) for name, _ in named)
     heads = [f"{head:>{max(9, len(head))}}" for head in columns.values()]

@@ -90,7 +90,8 @@ def test_models_lists_what_runs_here(client):
 
 def test_the_page_documents_only_the_public_endpoints(client):
     endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    assert set(endpoints) == {"/generate", "/models"}
+    assert set(endpoints) == {"/generate", "/infill", "/models"}
+    assert {p["parameter_name"] for p in endpoints["/infill"]["parameters"]}.isdisjoint({"prompt", "length", "block"})
     steps = next(p for p in endpoints["/generate"]["parameters"] if p["parameter_name"] == "steps")
     assert steps["parameter_has_default"] and steps["parameter_default"] is None
 
@@ -105,3 +106,30 @@ def test_steps_not_given_follow_from_the_length_as_in_python(client):
     fields = {"model": "stories-masked", "length": 24, "seed": 7}
     answer = client.predict(**fields, api_name="/generate")
     assert answer["recipe"]["steps"] == 12 and answer["text"] == playground.generate(**fields).text
+
+
+def test_infill_answers_with_the_best_alternative_and_all_of_them(client):
+    fields = {"text": "Tom was sad. [[?8]] Then Tom was happy.", "seed": 7, "steps": 8}
+    answer = client.predict(**fields, api_name="/infill")
+    trace = playground.infill(**fields)
+    assert answer["text"] == trace.text and [a["text"] for a in answer["alternatives"]] == trace.texts
+    best = next(a for a in answer["alternatives"] if a["best"])
+    assert (best["text"], best["seed"], best["written"]) == (answer["text"], answer["seed"], answer["written"])
+    assert best["text"] == f"Tom was sad.{best['written'][0]} Then Tom was happy."
+    assert answer["unchanged"] and answer["checked"] == trace.end["checked"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({}, "text: is empty; write one"),
+        ({"text": "no hole"}, "text: has no hole"),
+        ({"text": "a [[b"}, "text: the hole at character 3 is not closed"),
+        ({"text": "${x} {{y}} [[<script>]]", "strength": 7}, "strength: 7.0 is out of range"),
+        ({"text": "[[a]]" + "x" * 100_000}, "text: has 100,005 characters; allowed: 20,000."),
+    ],
+)
+def test_an_infill_that_cannot_be_done_says_why(client, fields, sentence):
+    with pytest.raises(Exception) as caught:
+        client.predict(**fields, api_name="/infill")
+    assert sentence in str(caught.value)

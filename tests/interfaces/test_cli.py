@@ -54,3 +54,26 @@ def test_models_as_a_real_process():
         [sys.executable, "-m", "playground", "models", "--json"], capture_output=True, text=True, check=True
     )  # fmt: skip
     assert [m["family"] for m in json.loads(done.stdout)] == ["continuous", "masked", "uniform", "autoregressive"]
+
+
+def test_infill_prints_the_whole_text_and_says_what_was_checked(capsys):
+    fields = {"text": "The dog ran to the [[park]] and was happy.", "seed": 7, "steps": 4}
+    assert main(["infill", "--text", fields["text"], "--seed", "7", "--steps", "4"]) == 0
+    out, err = capsys.readouterr()
+    assert out == playground.infill(**fields).text + "\n"
+    assert "given tokens checked: identical" in err
+
+
+def test_infill_of_an_open_hole_prints_the_best_alone_or_all_that_were_asked_for(capsys):
+    flags = ["infill", "--text", "Tom ran. [[?]] He was happy.", "--seed", "3", "--steps", "2"]
+    assert main(flags) == 0
+    best = capsys.readouterr().out
+    assert main([*flags, "--samples", "4"]) == 0
+    assert best.strip() in capsys.readouterr().out.strip().split("\n\n") and "\n\n" not in best
+
+
+@pytest.mark.parametrize("text", ["", "nothing marked", "[[all]]", "a [[b"])
+def test_infill_refuses_what_it_cannot_do_with_status_2(capsys, text):
+    assert main(["infill", "--text", text]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("playground: text: ")

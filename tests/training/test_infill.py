@@ -69,6 +69,8 @@ def test_the_judge_reads_the_hole_after_its_left_and_the_rest_after_both(tokeniz
     readings = Readings(judge, tokenizer, holes)
     assert readings.real["hole_nats"] == pytest.approx(0.5 * len(hole) / len(hole.split()))
     assert readings.real["after_nats"] == pytest.approx(0.5 * len(after) / len(after.split()))
+    whole = tokenizer.decode(row[1:])
+    assert readings.real["text_perplexity"] == pytest.approx(math.exp(0.5 * len(whole) / len(whole.split())))
     assert readings.real["hole_perplexity"] == pytest.approx(math.exp(readings.real["hole_nats"]))
 
 
