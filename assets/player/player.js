@@ -2,7 +2,7 @@
 
 /** Build a player inside root. See README.md for the options and the data it takes. */
 function createPlayer(root, options) {
-  const settings = { onPin: null, onUnpin: null, onLive: null, live: false, autoplay: false, mode: "full", theme: "host", ...options };
+  const settings = { onPin: null, onUnpin: null, onLive: null, onDraw: null, live: false, autoplay: false, mode: "full", theme: "host", ...options };
   const context = {
     options: settings,
     labels: { ...DEFAULT_LABELS, ...settings.labels },
@@ -171,6 +171,7 @@ function createDrawing(context, parts) {
       parts.heatmap.draw();
       parts.plane.draw();
     }
+    if (context.options.onDraw) context.options.onDraw(context.isResult(frame));
   }
 
   const request = () => {

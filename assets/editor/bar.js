@@ -1,0 +1,70 @@
+"use strict";
+
+/** Under the text: what is selected, in words, and what can be done with it. */
+function createBar(context) {
+  const { labels, selection } = context;
+  const element = make("div", "dlm-bar");
+  const tools = make("div", "dlm-tools", element);
+  const summary = make("p", "dlm-summary", tools);
+  summary.setAttribute("role", "status");
+  const insert = makeTool(tools, "insert", labels.edit_insert, labels.edit_insert, () => selection.insertAtFocus());
+  const clear = makeTool(tools, "clear", labels.edit_clear, labels.edit_clear_hint, () => {
+    selection.clear();
+    context.focusCell(selection.focus || 0);
+  });
+  const middle = makeTool(tools, "middle", labels.edit_middle, labels.edit_middle_hint, () => selectMiddle());
+  const blanks = makeTool(tools, "blanks", labels.edit_blanks, labels.edit_blanks_hint, () =>
+    selection.select(blankSpans(context.document().pieces)));
+  const list = make("ul", "dlm-chips", element);
+  list.setAttribute("aria-label", labels.edit_holes);
+  const chips = [];
+
+  function selectMiddle() {
+    const span = middleSpan(context.document().pieces);
+    if (span) selection.select([span]);
+  }
+
+  function draw() {
+    const { pieces } = context.document();
+    setText(summary, selectionWords(selection.holes, labels));
+    summary.classList.toggle("dlm-quiet", !selection.holes.length);
+    const place = selection.focus === null ? pieces.length - 1 : selection.focus;
+    if (pieces.length) {
+      const word = shortWords(pieces, ...atomAt(pieces, clamp(place, 0, pieces.length - 1)), labels);
+      nameButton(insert, fillLabel(labels.edit_insert_after, { word }));
+    }
+    setHidden(clear, !selection.holes.length);
+    setHidden(middle, middleSpan(pieces) === null);
+    setHidden(blanks, !blankSpans(pieces).length);
+    while (chips.length < selection.holes.length) {
+      chips.push(createChip(context, chips.length));
+      list.append(chips[chips.length - 1].element);
+    }
+    while (chips.length > selection.holes.length) chips.pop().element.remove();
+    chips.forEach((chip) => chip.draw());
+    setHidden(list, !chips.length);
+  }
+
+  function focusChip(index) {
+    if (chips[index]) chips[index].focus();
+    else context.focusCell(selection.focus || 0);
+  }
+  return { element, draw, focusChip };
+}
+
+function makeTool(parent, name, text, hint, action) {
+  const node = makeButton("dlm-tool dlm-" + name, parent, hint, action);
+  make("span", "", node, text);
+  return node;
+}
+
+function selectionWords(holes, labels) {
+  const { tokens } = summariseHoles(holes);
+  const insertions = holes.filter(isInsertion).length;
+  const spans = holes.length - insertions;
+  const count = (name, n) => (n === 1 ? labels[name + "_one"] : fillLabel(labels[name], { n }));
+  const parts = [];
+  if (spans) parts.push(count("edit_spans", spans), count("edit_tokens", tokens));
+  if (insertions) parts.push(count("edit_insertions", insertions));
+  return parts.join(", ") || labels.edit_none;
+}

@@ -1,0 +1,180 @@
+"use strict";
+
+const EDITOR_DEFAULTS = {
+  storage: null, maxCells: 510, live: true, theme: "host", labels: null, source: null,
+  onLive: null, onChange: null, onDocument: null,
+};
+Object.assign(ICONS, {
+  undo: "M8 5 4 9l4 4M4 9h10a5 5 0 0 1 0 10h-3",
+  redo: "m16 5 4 4-4 4M20 9H10a5 5 0 0 0 0 10h3",
+  minus: "M7 12h10",
+  plus: "M7 12h10M12 7v10",
+});
+
+/** Build an editor inside root. See README.md for the options, the documents and the runs it takes. */
+function createEditor(root, options) {
+  const context = createEditorContext({ ...EDITOR_DEFAULTS, ...options });
+  injectEditorStyle(context.options.css);
+  context.root = make("div", "dlm-player dlm-editor", root);
+  if (context.options.theme === "auto") context.root.classList.add("dlm-auto");
+  context.root.setAttribute("role", "region");
+  context.root.setAttribute("aria-label", context.labels.editor);
+  const parts = buildEditor(context);
+  listenToPointer(context, parts.view);
+  listenToDocumentKeys(context, parts.view);
+  listenToHistoryKeys(context);
+  context.redraw();
+  return editorInterface(context, parts);
+}
+
+function createEditorContext(options) {
+  const shelf = createShelf(options.storage);
+  const context = {
+    options,
+    labels: { ...DEFAULT_LABELS, ...EDITOR_LABELS, ...options.labels },
+    shelf,
+    tree: shelf.load() || emptyTree(),
+    sentence: "",
+  };
+  context.document = () => (currentNode(context.tree) ? currentNode(context.tree).document : EMPTY_DOCUMENT);
+  context.fresh = () => (currentNode(context.tree) ? currentNode(context.tree).fresh : []);
+  context.selection = createSelection(context);
+  return context;
+}
+
+function buildEditor(context) {
+  const parts = { notice: createEditorNotice(context), view: createDocumentView(context) };
+  parts.bar = createBar(context);
+  context.cell = (row, position) => parts.view.cell(position);
+  context.focusCell = (position) => parts.view.focus(position);
+  context.focusChip = (index) => parts.bar.focusChip(index);
+  context.say = (sentence) => {
+    context.sentence = sentence;
+    parts.notice.draw();
+  };
+  context.redraw = () => {
+    const { run } = context;
+    setHidden(parts.view.element, run.shown);
+    setHidden(parts.bar.element, run.shown || !context.document().ids.length);
+    for (const part of [parts.notice, parts.view, parts.bar, run, parts.history]) part.draw();
+  };
+  addDocumentMoves(context);
+  parts.history = createHistoryPanel(context);
+  context.run = createRun(context);
+  context.root.append(parts.notice.element, parts.view.element, context.run.element, parts.bar.element, parts.history.element);
+  return parts;
+}
+
+/** The moves from one document to another. */
+function addDocumentMoves(context) {
+  const arrive = () => {
+    context.run.dismiss();
+    context.selection.reset();
+    context.options.onDocument?.(context.document());
+  };
+  const keep = () => {
+    const outcome = context.shelf.save(context.tree);
+    if (outcome === "dropped") context.say(context.labels.edit_dropped);
+    if (outcome === "lost") context.say(context.labels.edit_unsaved);
+    context.redraw();
+  };
+  /** Go on to another document; returns whether it is another one. */
+  context.grow = (node) => {
+    const isNew = !currentNode(context.tree) || !sameIds(node.document.ids, context.document().ids);
+    if (!isNew) {
+      context.run.dismiss();
+      return false;
+    }
+    addNode(context.tree, node);
+    arrive();
+    keep();
+    return true;
+  };
+  context.visit = (id) => {
+    const busy = context.run.shown && !context.run.over;
+    if (busy || id === null || !findNode(context.tree, id)) return false;
+    visitNode(context.tree, id);
+    arrive();
+    keep();
+    return true;
+  };
+  context.undo = () => context.visit(undoTarget(context.tree));
+  context.redo = () => context.visit(redoTarget(context.tree));
+  context.forget = () => {
+    const node = currentNode(context.tree);
+    context.tree = { nodes: [{ ...node, parent: null, recent: null }], current: node.id };
+    keep();
+  };
+}
+
+/** One line over the text is kept free, so that the text stays where it is when a sentence comes or goes. */
+function createEditorNotice(context) {
+  const { labels, selection } = context;
+  const element = make("div", "dlm-notice");
+  const said = make("p", "dlm-said", element);
+  said.setAttribute("role", "status");
+  const touch = window.matchMedia("(pointer: coarse)").matches;
+  const hint = make("p", "dlm-hint", element, touch ? labels.edit_hint_touch : labels.edit_hint);
+
+  function draw() {
+    setText(said, context.sentence);
+    setHidden(hint, Boolean(context.sentence || selection.holes.length || context.run.shown) || !context.document().ids.length);
+  }
+  return { element, draw };
+}
+
+/** Apart from the player's style, which a player on the same page may replace. */
+function injectEditorStyle(css) {
+  if (!css) return;
+  const style = document.getElementById("dlm-editor-style") || make("style", "", document.head);
+  style.id = "dlm-editor-style";
+  setText(style, css);
+}
+
+/** What a run is asked for, or a sentence on why there can be none. */
+function editorRequest({ document, labels, options, selection, say }) {
+  const { ids } = document();
+  const { holes } = selection;
+  const { tokens } = summariseHoles(holes);
+  const length = lengthAfter(ids.length, holes);
+  const refuse = (sentence) => {
+    say(sentence);
+    return null;
+  };
+  if (!ids.length) return refuse(labels.edit_nothing_to_edit);
+  if (!holes.length) return refuse(labels.edit_nothing_selected);
+  if (tokens === ids.length) return refuse(labels.edit_everything_selected);
+  if (length > options.maxCells) return refuse(fillLabel(labels.edit_too_long, { max: options.maxCells, n: length }));
+  return { ids: [...ids], ...describeHoles(holes) };
+}
+
+function editorInterface(context, { view }) {
+  const { run, labels } = context;
+  const { player } = run;
+  const delegated = ["trace", "step", "goTo", "play", "pause", "settled", "csv", "page", "stop"];
+  return {
+    ...Object.fromEntries(delegated.map((name) => [name, player[name]])),
+    push: (message) => run.push(message),
+    load: (trace) => run.load(trace),
+    text: (row) => (run.shown ? player.text(row) : documentText(context.document())),
+    reveal() {
+      const { top } = (run.shown ? run.element : view.element).getBoundingClientRect();
+      if (top < 0 || top > window.innerHeight / 2) context.root.scrollIntoView({ block: "start" });
+    },
+    open(document, label) {
+      if (!isDocument(document)) return false;
+      return context.grow({ document: { ids: [...document.ids], pieces: [...document.pieces] }, label: String(label || labels.edit_typed) });
+    },
+    request: () => editorRequest(context),
+    document: () => context.document(),
+    select: (spans) => context.selection.select(spans),
+    undo: () => context.undo(),
+    redo: () => context.redo(),
+    history: () => ({ nodes: context.tree.nodes.map((node) => ({ ...node })), current: context.tree.current }),
+    say: (sentence) => context.say(sentence),
+    destroy() {
+      player.destroy();
+      context.root.remove();
+    },
+  };
+}
