@@ -165,6 +165,12 @@ function editorInterface(context, { view }) {
       if (!isDocument(document)) return false;
       return context.grow({ document: { ids: [...document.ids], pieces: [...document.pieces] }, label: String(label || labels.edit_typed) });
     },
+    /** Go on with a row of a run, as it stands. */
+    take(trace, row, label) {
+      const { document } = rowDocument(trace.frames[trace.frames.length - 1].rows[row]);
+      if (document.pieces.includes(MASK)) return context.say(labels.edit_open_cells);
+      context.grow({ document, label });
+    },
     request: () => editorRequest(context),
     document: () => context.document(),
     select: (spans) => context.selection.select(spans),

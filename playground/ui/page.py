@@ -5,7 +5,7 @@ import os
 import gradio as gr
 
 from playground.interfaces import api
-from playground.ui import watch
+from playground.ui import edit, watch
 from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
@@ -22,6 +22,8 @@ def build() -> gr.Blocks:
         gr.Markdown(TITLE, elem_id="title")
         with gr.Tab("Watch"):
             watch.build(saved, page)
+        with gr.Tab("Edit"):
+            edit.build(page)
         api.publish()
     return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
 

@@ -16,14 +16,14 @@ CSS = """
 #title h1 { font: 600 1.35rem/1.2 Georgia, 'Iowan Old Style', serif; margin: 4px 0 0; }
 #title p { color: var(--body-text-color-subdued); margin: 2px 0 0; }
 .dark [role=tab][aria-selected=true] { color: #f4a259; border-color: #f4a259; }
-#stage { padding-inline-end: 12px; }
-#stage .dlm-host { min-height: 320px; }
-#run-row button { min-height: 44px; }
+.stage { padding-inline-end: 12px; }
+#watch-canvas .dlm-host { min-height: 320px; }
+.run-row button { min-height: 44px; }
 .dark input[type=range] { --neutral-200: #3a465a; }
 #seed-row { align-items: end; }
 #seed-row button { min-width: 44px; min-height: 44px; padding-inline: 8px; font-size: .9rem; }
 #kept { align-self: start; width: auto; min-height: 28px; padding: 2px 10px; font-weight: 400; }
-#sampler-help p { color: var(--body-text-color-subdued); font-size: .75rem; line-height: 1.4; margin: 0; }
+.sampler-help p { color: var(--body-text-color-subdued); font-size: .75rem; line-height: 1.4; margin: 0; }
 #knob-prompt textarea { font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif; }
 .desk { gap: 10px; }
 .desk .form { background: none; border: 0; gap: 8px; }
@@ -32,8 +32,8 @@ CSS = """
 .desk .gallery-item div { padding: 0 !important; }
 @media (max-width: 900px) {
   .gradio-container { padding: 8px !important; }
-  #stage, .desk { min-width: 100% !important; padding-inline-end: 0; }
-  #run-row { position: fixed; inset: auto 0 0 0; z-index: 20; padding: 8px; background: var(--body-background-fill);
+  .stage, .desk { min-width: 100% !important; padding-inline-end: 0; }
+  .run-row { position: fixed; inset: auto 0 0 0; z-index: 20; padding: 8px; background: var(--body-background-fill);
     border-top: 1px solid var(--border-color-primary); }
   #kept { position: fixed; inset: auto auto 68px 8px; z-index: 20; }
   .gradio-container { padding-bottom: 104px !important; }

@@ -1,4 +1,4 @@
-// Runs when Gradio loads the canvas, with the player filled in as source; `element`, `props`, `watch` and
+// Runs when Gradio loads the canvas, with the player or the editor filled in as source; `element`, `props`, `watch` and
 // `trigger` are Gradio's.
 const source = SOURCE;
 const host = element.querySelector(".dlm-host");
@@ -15,9 +15,10 @@ let farewells = 0;
 let halting = 0;
 let waiting = 0;
 let told = "idle";
+let wanted; // what an editor asks for
 
-const player = new Function(source.js + "\nreturn createPlayer;")()(host, {
-  css: source.css, source, live: true, autoplay: true,
+const player = new Function(source.js + "\nreturn " + source.create + ";")()(host, {
+  css: source.css, source: source.player, live: true, autoplay: true, storage: source.storage,
   onPin: (at) => trigger("pin", { ...at, seed: host.seed() }),
   onUnpin: (at) => trigger("unpin", { ...at, seed: host.seed() }),
   onLive: (live) => {
@@ -30,7 +31,7 @@ function begin() {
   phase = "running";
   again = heard = false;
   started = performance.now();
-  trigger("go");
+  trigger("go", wanted);
   setTimeout(tell, IN_LINE);
 }
 
@@ -67,7 +68,16 @@ Object.assign(host, {
     if (!again && !drawing && phase !== "running") return "idle";
     return heard || performance.now() - started < IN_LINE ? "running" : "waiting";
   },
+  /** The text of another canvas's run, to edit. */
+  take(trace) {
+    if (trace.frames.length) player.take(trace, 0, "From Watch");
+  },
   start() {
+    if (player.request) {
+      wanted = player.request();
+      if (!wanted) return;
+      wanted.text = documentText(player.document());
+    }
     player.reveal();
     again = phase !== "idle";
     if (phase === "running") cancel();
@@ -95,9 +105,20 @@ Object.assign(host, {
   },
 });
 
+function open({ document, label, select, initial }) {
+  if (initial && player.document().ids.length) return; // the visitor's own text is still here
+  player.open(document, label);
+  if (select) player.select(select);
+}
+
+function documentText({ pieces }) {
+  return pieces.filter((piece) => typeof piece === "string").join("");
+}
+
 const show = () => {
   if (!props.value) return;
   const data = JSON.parse(props.value);
+  if (data.document) return open(data);
   heard = true;
   if (data.format) player.load(data);
   else player.push(data);

@@ -1,4 +1,5 @@
-"""The player as a Gradio component: one JSON message in, the whole row drawn; pins come back as events."""
+"""The player, or the editor around it, as a Gradio component: one JSON message in, the whole row drawn; what the
+visitor asks for comes back as events."""
 
 import json
 from functools import cache
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import gradio as gr
 
-PLAYER = Path(__file__).resolve().parents[2] / "assets" / "player"
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 # The template is constant and never mentions the value: Gradio evaluates templates as code. The value is
 # read with watch() and drawn by the player with textContent.
@@ -15,26 +16,37 @@ GLUE = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 @cache
-def player_source() -> dict[str, str]:
-    """The player's JavaScript, its files joined in order.txt's order, and its CSS."""
-    order = (PLAYER / "order.txt").read_text(encoding="utf-8").split()
+def source(part: str) -> dict[str, str]:
+    """JavaScript and CSS of the player or the editor: its files joined in order.txt's order."""
+    folder = ASSETS / part
+    order = (folder / "order.txt").read_text(encoding="utf-8").split()
     return {
-        "js": "\n".join((PLAYER / name).read_text(encoding="utf-8") for name in order),
-        "css": (PLAYER / "player.css").read_text(encoding="utf-8"),
+        "js": "\n".join((folder / name).read_text(encoding="utf-8") for name in order),
+        "css": (folder / f"{part}.css").read_text(encoding="utf-8"),
     }
 
 
 class TokenCanvas(gr.HTML):
-    """Draws a Trace: `value` is a trace file's JSON or one message of a live run (`Trace.message`).
+    """Draws a Trace: `value` is a trace file's JSON or one message of a live run (`Trace.message`). With `storage`, the
+    key of a history in the browser, a text can be edited as well: `value` may be {document: {ids, pieces}, label,
+    select?, initial?} too.
 
-    Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes;
-    `pin` and `unpin`, with {row, position, token, seed} as event data: any client can send any value there, so
-    listeners check it.
+    Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes; an editor's
+    `go` has {ids, holes, pins, text} as event data. `pin` and `unpin` have {row, position, token, seed}. Any client can
+    send any value there, so listeners check it.
     """
 
-    def __init__(self, value: str = "", **kwargs):
+    def __init__(self, value: str = "", storage: str = "", **kwargs):
+        player, parts = source("player"), [source("player")] + [source("editor")] * bool(storage)
+        given = {
+            "js": "\n".join(part["js"] for part in parts),
+            "css": "\n".join(part["css"] for part in parts),
+            "create": "createEditor" if storage else "createPlayer",
+            "player": player,
+            "storage": storage,
+        }
         kwargs.setdefault("html_template", TEMPLATE)
-        kwargs.setdefault("js_on_load", GLUE.replace("SOURCE", json.dumps(player_source()), 1))
+        kwargs.setdefault("js_on_load", GLUE.replace("SOURCE", json.dumps(given), 1))
         super().__init__(value, apply_default_css=False, padding=False, **kwargs)
 
     def api_info(self) -> dict:

@@ -1,6 +1,5 @@
 """The Watch tab: a prompt, and text that resolves out of noise, live."""
 
-import html
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +12,8 @@ from playground.canvas import pin_for
 from playground.denoisers import zoo
 from playground.engine import record
 from playground.recipe import Recipe, RecipeError, format_pins
-from playground.ui import knobs, plots
+from playground.ui import knobs, plots, runs
+from playground.ui.runs import QUIET, plain
 from playground.ui.token_canvas import TokenCanvas
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "continuous.json"
@@ -25,25 +25,9 @@ FITTED = ["sampler", *(name for name in NAMES if name in knobs.heard_by_any())]
 STARTERS = ["Once upon a time", "The little dragon was", "Tom and Lily went to the park", ""]
 STARTER_LABELS = [text or "(no prompt)" for text in STARTERS]
 
-HOST = "document.querySelector('#watch-canvas .dlm-host')"
-# A run that a link asks for may be wanted before the canvas has loaded.
-START = f"""() => {{
-  const start = () => ({HOST}?.start ? {HOST}.start() : setTimeout(start, 50));
-  start();
-}}"""
+START = runs.start("watch-canvas")
 START_IF = f"(wanted) => wanted && ({START})()"
-STOP = f"() => {HOST}.stop()"
-COMPLETED, GONE = f"() => {HOST}.completed()", f"() => {HOST}.gone()"
-BUTTONS = f"""() => {{
-  const state = {HOST}.state();
-  const names = {{idle: "Run", waiting: "Waiting in line", running: "Running · restart"}};
-  return [
-    {{__type__: "update", value: names[state]}},
-    {{__type__: "update", interactive: state !== "idle"}},
-  ];
-}}"""
-KEEP_SEED = f"() => String({HOST}.seed())"
-SAVE = f"(...values) => [Object.fromEntries({NAMES}.map((name, i) => [name, values[i]]))]"
+KEEP_SEED = f"() => String({runs.host('watch-canvas')}.seed())"
 
 
 @cache
@@ -61,14 +45,14 @@ def watch(*values) -> Iterator[tuple]:
             known = done or len(trace.frames) == 1  # the link also of a run that will be stopped
             yield trace.message(), figure, trace.recipe.to_query() if known else gr.skip()
     except (RecipeError, zoo.ModelError) as error:
-        raise gr.Error(_plain(error), print_exception=False) from None
+        raise gr.Error(plain(error), print_exception=False) from None
 
 
 def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
     """Lay out the tab and connect it. `saved` keeps the knobs in the visitor's browser."""
     boxes = {}
     with gr.Row(equal_height=False):
-        with gr.Column(scale=7, min_width=320, elem_id="stage"):
+        with gr.Column(scale=7, min_width=320, elem_classes="stage"):
             canvas = TokenCanvas(EXAMPLE.read_text(encoding="utf-8"), elem_id="watch-canvas")
             with gr.Accordion("The run in numbers", open=False):
                 figure = gr.Plot(show_label=False, elem_id="watch-figure")
@@ -85,7 +69,7 @@ def _desk(boxes: dict) -> dict:
     boxes["prompt"] = knobs.component(
         "prompt", opening(), info=None, max_lines=6, placeholder="No prompt: nothing is given."
     )
-    with gr.Row(elem_id="run-row"):
+    with gr.Row(elem_classes="run-row"):
         parts["run"] = gr.Button("Run", variant="primary", elem_id="run", min_width=100, scale=2)
         parts["stop"] = gr.Button("Stop", elem_id="stop", min_width=80, interactive=False)
     # Whether the page's address asks for a run, kept where JavaScript can read it.
@@ -97,7 +81,7 @@ def _desk(boxes: dict) -> dict:
     with gr.Row():
         boxes["model"] = knobs.component("model", opening(), info=None, min_width=180, scale=3)
         boxes["sampler"] = knobs.component("sampler", opening(), info=None, min_width=110, scale=2)
-    parts["help"] = gr.Markdown(knobs.sampler_help(family, opening().sampler), elem_id="sampler-help")
+    parts["help"] = gr.Markdown(knobs.sampler_help(family, opening().sampler), elem_classes="sampler-help")
     for name in ("steps", "length", "temperature", "samples"):
         boxes[name] = knobs.component(name, opening(), info=None, visible=_is_heard(name, family))
     with gr.Row(elem_id="seed-row"):
@@ -120,25 +104,13 @@ def _is_heard(name: str, family: str) -> bool:
     return name not in FITTED or name in knobs.heard_by(family, opening().sampler)
 
 
-QUIET = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
-
-
 def _connect_runs(page, saved, boxes, parts) -> None:
     """Everything that starts or ends a run. Starts and stops go through the canvas, which knows what runs."""
     inputs, canvas, link = [boxes[name] for name in NAMES], parts["canvas"], parts["link"]
     query, complaint = gr.State(""), gr.State("")
-    run = canvas.go(
-        watch, inputs, [canvas, parts["figure"], query], show_progress="hidden", api_visibility="private",
-        concurrency_id="model", trigger_mode="multiple",
-    )  # fmt: skip
+    run = runs.connect(canvas, watch, inputs, [canvas, parts["figure"], query], parts["run"], parts["stop"], name="Run")
     run.then(share_link, query, link, **QUIET)
-    run.success(None, js=COMPLETED, **QUIET)
-    run.failure(None, js=GONE, **QUIET)
-    canvas.halt(None, cancels=[run], **QUIET)
-    canvas.turn(None, None, [parts["run"], parts["stop"]], js=BUTTONS, **QUIET)
-
-    gr.on([parts["run"].click, boxes["prompt"].submit], None, js=START, **QUIET)
-    parts["stop"].click(None, js=STOP, **QUIET)
+    boxes["prompt"].submit(None, js=START, **QUIET)
     parts["starters"].load_input_event.then(None, js=START, **QUIET)
     for event, change in ((canvas.pin, add_pin), (canvas.unpin, drop_pin)):
         changed = event(change, [boxes["pins"], boxes["model"]], [boxes["pins"], boxes["seed"]], **QUIET)
@@ -153,7 +125,7 @@ def _connect_knobs(saved, boxes, parts) -> None:
     """What the knobs do to each other, and to what is kept in the browser."""
     inputs, seed, in_force = [boxes[name] for name in NAMES], boxes["seed"], [boxes["pins"], boxes["seed"]]
     gr.on([boxes["model"].input, boxes["sampler"].input], fit, *_fitting(boxes, parts), **QUIET)
-    gr.on([box.change for box in inputs], None, inputs, saved, js=SAVE, **QUIET)
+    gr.on([box.change for box in inputs], None, inputs, saved, js=runs.keep(NAMES), **QUIET)
     gr.on([box.change for box in in_force], keeping, in_force, parts["kept"], **QUIET)
     parts["kept"].click(None, None, in_force, js="() => ['', '']", **QUIET)
     parts["dice"].click(None, None, seed, js="() => ''", **QUIET)
@@ -188,7 +160,7 @@ def restore(saved: dict | None, request: gr.Request) -> list:
         return [*_values(Recipe.parse(values)), bool(query), ""]
     except RecipeError as error:
         what = "This link" if query else "The saved settings"
-        return [*_values(opening()), False, f"{what} could not be used. {_plain(error)}"]
+        return [*_values(opening()), False, f"{what} could not be used. {plain(error)}"]
 
 
 def complain(complaint: str) -> None:
@@ -228,7 +200,7 @@ def _change_pins(pins: str, model: str, event: gr.EventData, added) -> tuple[str
         kept = {place: word for place, word in recipe.pins.items() if place != cell} | added(cell, token, tokenizer)
         return format_pins(dict(sorted(kept.items()))), recipe.seed
     except (RecipeError, zoo.ModelError) as error:
-        raise gr.Error(_plain(error), print_exception=False) from None
+        raise gr.Error(plain(error), print_exception=False) from None
 
 
 def _whole(name: str, value, limit: int) -> int:
@@ -242,12 +214,7 @@ def fit(model: str, sampler: str) -> list:
     try:
         return knobs.for_model(model, sampler, FITTED)
     except RecipeError as error:
-        raise gr.Error(_plain(error), print_exception=False) from None
-
-
-def _plain(error: Exception) -> str:
-    """A sentence for a toast, which Gradio renders as HTML: what a visitor or a link put in it stays text."""
-    return html.escape(str(error), quote=False)
+        raise gr.Error(plain(error), print_exception=False) from None
 
 
 def _values(recipe: Recipe) -> list:

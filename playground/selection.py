@@ -1,0 +1,74 @@
+"""What a visitor selected on a canvas, as a text with holes; checked, since any client can send any value."""
+
+import json
+
+from playground import marks
+from playground.canvas import pinned_tokens
+from playground.marks import Hole, Marked
+from playground.recipe import RecipeError
+from playground.text import EOS, Tokenizer
+
+KEYS = ("ids", "holes", "pins", "text")
+PLACES = {"start": 0.0, "middle": 0.5, "end": 1.0}  # of a pinned word in its hole
+
+
+def asked(request, tokenizer: Tokenizer) -> dict:
+    """The fields `text` and `pins` of an edit that a canvas asks for: {ids: token ids of the text; holes: [[start, end,
+    new cells; or null: as many; or "?"], ...] from left to right; pins: [[hole, "start" | "middle" | "end", word],
+    ...]; text: what the ids are to the canvas}. Raises RecipeError, whatever the request is."""
+    ids, holes, pins, text = (request.get(key) if isinstance(request, dict) else None for key in KEYS)
+    if not (_is_list(ids) and len(ids) <= marks.MOST and all(_is_whole(i, EOS + 1, tokenizer.vocab_size) for i in ids)):
+        raise RecipeError("text", f"is not a list of up to {marks.MOST} tokens of this model.")
+    if tokenizer.decode(ids) != text:
+        raise RecipeError("model", "cuts text into other tokens than the text here was; open the text again.")
+    if not (_is_list(holes) and len(holes) <= marks.MOST):
+        raise RecipeError("text", "has no list of holes.")
+    kept, places, at = [], [], 0
+    for hole in holes:
+        place = _hole(hole, at, len(ids))
+        kept += ids[at : place.start]
+        inside = ids[place.start : place.end] if place.keeps_length else []
+        places.append(Hole(len(kept), len(kept) + len(inside), place.cells, place.open_))
+        kept, at = kept + inside, place.end
+    marked = Marked(kept + ids[at:], places)
+    if not (_is_list(pins) and len(pins) <= marks.MOST):
+        raise RecipeError("pins", "is not a list.")
+    return {"text": marks.write(marked, tokenizer), "pins": dict(_pin(pin, marked, tokenizer) for pin in pins)}
+
+
+def _is_list(value) -> bool:
+    return isinstance(value, list)
+
+
+def _is_whole(value, low: int, above: int) -> bool:
+    return type(value) is int and low <= value < above
+
+
+def _hole(hole, first: int, count: int) -> Hole:
+    start, end, cells = hole if _is_list(hole) and len(hole) == 3 else (None, None, None)
+    if not (_is_whole(start, first, count + 1) and _is_whole(end, start, count + 1)):
+        raise RecipeError(
+            "text", f"holes must lie in the text of {count} tokens, from left to right, none over another."
+        )
+    width = end - start
+    cells = width if cells is None else cells
+    if cells == "?":
+        return Hole(start, end, width or marks.AROUND, True)
+    if not _is_whole(cells, 1, marks.MOST + 1):
+        raise RecipeError("text", f"a hole cannot have {str(cells)[:20]} tokens; allowed: 1 to {marks.MOST}.")
+    return Hole(start, end, cells)
+
+
+def _pin(pin, marked: Marked, tokenizer: Tokenizer) -> tuple[int, str]:
+    """The cell and the word as Recipe has them."""
+    index, where, word = pin if _is_list(pin) and len(pin) == 3 else (None, None, None)
+    if not (_is_whole(index, 0, len(marked.holes)) and where in PLACES and isinstance(word, str) and word.strip()):
+        raise RecipeError("pins", "each pin is a hole, start, middle or end, and a word.")
+    hole = marked.holes[index]
+    before = marked.ids[: hole.start]
+    first = 1 + hole.start + sum(h.cells - (h.end - h.start) for h in marked.holes[:index])
+    exact = json.dumps(" " * bool(before or index) + word.strip(), ensure_ascii=False)
+    size = len(pinned_tokens(first, exact, tokenizer))
+    if size > hole.cells:
+        raise RecipeError("pins", f"{word[:40]!r} takes {size} tokens and its hole has {hole.cells}; make it longer.")
+    return first + int((hole.cells - size) * PLACES[where]), exact

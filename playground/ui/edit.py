@@ -1,0 +1,178 @@
+"""The Edit tab: select what is to be written anew, and take the alternative that pleases."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from functools import cache
+
+import gradio as gr
+
+from playground.denoisers import zoo
+from playground.engine import record
+from playground.marks import MOST
+from playground.recipe import MAX_PROMPT_CHARACTERS, Recipe, RecipeError
+from playground.selection import asked
+from playground.ui import knobs, runs
+from playground.ui.runs import QUIET, plain
+from playground.ui.token_canvas import TokenCanvas
+
+CANVAS = "edit-canvas"
+FIRST = ["model", "sampler", "strength", "steps", "temperature", "samples", "seed"]
+HIDDEN = ["prompt", "text", "length", "pins", "block"]  # the canvas gives them, or an edit has none
+MORE = [name for name in knobs.FIELDS if name not in FIRST + HIDDEN]
+NAMES = FIRST + MORE
+FITTED = ["sampler", *(name for name in NAMES if name in knobs.heard_by_any())]
+LABELS = {"samples": "Alternatives", "strength": "Strength"}
+HELP = {
+    "strength": "1 forgets the selected words; less starts from them, for a lighter touch.",
+    "seed": "Empty: a new one each run.",
+}
+EXAMPLES = [
+    "Once upon a time, there was a little girl named Lily. She had a red ball. One day, the ball rolled into the river "
+    "and Lily was very sad. Then a big dog jumped into the water and brought it back.",
+    "Tom and his mom went to the park. They saw a big slide. Tom was scared to go down. His mom held his hand and "
+    'said, "You can do it!" Tom smiled and went down the slide.',
+    "The ___ ran to the ___ and found a ___ under the tree.",
+    "The dragon was lonely. Nobody wanted to play with him. At the end of the day, the dragon had a new friend.",
+]  # fmt: skip
+SELECTED = " the ball rolled into the river and Lily was very sad."
+STORAGE = "diffusion-lm-playground-history"
+ASK_WATCH = """() => {
+  const [watched, editor] = ["#watch-canvas", "#edit-canvas"].map((id) => document.querySelector(id + " .dlm-host"));
+  editor.take(watched.player.trace());
+}"""
+
+
+@cache
+def opening() -> Recipe:
+    """The knobs the tab opens with."""
+    return Recipe.parse({"samples": 2, "steps": 32})
+
+
+def edit(event: gr.EventData, *values) -> Iterator[str]:
+    """What the canvas asks for and the knobs' values -> for each step, a message for the editor's player."""
+    try:
+        fields = dict(zip(NAMES, values, strict=True))
+        model = Recipe.parse({"model": fields["model"]}).model
+        for trace in record(Recipe.parse(fields | asked(event._data, zoo.load(model).tokenizer))):
+            yield trace.message()
+    except (RecipeError, zoo.ModelError) as error:
+        raise gr.Error(plain(error), print_exception=False) from None
+
+
+def opened(text: str, model: str) -> str:
+    """A text as the editor takes it: {document: {ids, pieces}, label}."""
+    try:
+        return _document(text, Recipe.parse({"model": model}).model, label="Typed")
+    except (RecipeError, zoo.ModelError) as error:
+        raise gr.Error(plain(error), print_exception=False) from None
+
+
+def build(page: gr.Blocks) -> None:
+    """Lay out the tab and connect it. The texts and their history are kept in the visitor's browser, as the knobs."""
+    saved = gr.BrowserState(None, storage_key="diffusion-lm-playground-edit", secret="settings-are-not-secret")
+    boxes = {}
+    with gr.Row(equal_height=False):
+        with gr.Column(scale=7, min_width=320, elem_classes="stage"):
+            canvas = TokenCanvas(_first(), storage=STORAGE, elem_id=CANVAS)
+        with gr.Column(scale=3, min_width=330, elem_classes="desk"):
+            parts = {"canvas": canvas} | _desk(boxes)
+    _connect(page, saved, boxes, parts)
+
+
+def _desk(boxes: dict) -> dict:
+    parts = {}
+    with gr.Row(elem_classes="run-row"):
+        parts["run"] = gr.Button("Regenerate", variant="primary", elem_id="edit-run", min_width=120, scale=2)
+        parts["stop"] = gr.Button("Stop", elem_id="edit-stop", min_width=80, interactive=False)
+    with gr.Accordion("Another text", open=False):
+        parts["text"] = gr.Textbox(
+            label="Text", lines=4, max_lines=10, elem_id="edit-text", placeholder="Type or paste a text of your own.",
+        )  # fmt: skip
+        with gr.Row():
+            parts["open"] = gr.Button("Edit this text", size="sm", elem_id="edit-open", min_width=120)
+            parts["watch"] = gr.Button("Take the text from Watch", size="sm", elem_id="edit-watch", min_width=150)
+        parts["examples"] = gr.Examples([[text] for text in EXAMPLES], parts["text"], label="Examples")
+    with gr.Row():
+        boxes["model"] = _knob("model", min_width=180, scale=3)
+        boxes["sampler"] = _knob("sampler", min_width=110, scale=2)
+    parts["help"] = gr.Markdown(knobs.sampler_help(*_sampler()), elem_classes="sampler-help")
+    for name in FIRST[2:]:
+        boxes[name] = _knob(name)
+    with gr.Accordion("More knobs", open=False):
+        for name in MORE:
+            boxes[name] = _knob(name, info=knobs.FIELDS[name].metadata["help"])
+    return parts
+
+
+def _knob(name: str, **kwargs):
+    heard = name not in FITTED or name in knobs.heard_by(*_sampler())
+    label = LABELS.get(name, knobs.FIELDS[name].metadata["label"])
+    about = {"info": HELP.get(name), "label": label, "elem_id": f"edit-{name}", "visible": heard} | kwargs
+    return knobs.component(name, opening(), **about)
+
+
+def _sampler() -> tuple[str, str]:
+    return zoo.catalogue()[opening().model], opening().sampler
+
+
+def _connect(page, saved, boxes, parts) -> None:
+    inputs, canvas, text = [boxes[name] for name in NAMES], parts["canvas"], parts["text"]
+    runs.connect(canvas, edit, inputs, canvas, parts["run"], parts["stop"], name="Regenerate")
+    for event in (parts["open"].click, parts["examples"].load_input_event.then):
+        event(opened, [text, boxes["model"]], canvas, **QUIET).success(None, js=runs.reveal(CANVAS), **QUIET)
+    parts["watch"].click(None, js=ASK_WATCH, **QUIET)
+    fitting = {"inputs": [boxes["model"], boxes["sampler"]], "outputs": [*(boxes[n] for n in FITTED), parts["help"]]}
+    gr.on([boxes["model"].input, boxes["sampler"].input], fit, **fitting, **QUIET)
+    gr.on([box.change for box in inputs], None, inputs, saved, js=runs.keep(NAMES), **QUIET)
+    page.load(restore, saved, inputs, **QUIET).then(fit, **fitting, **QUIET)
+
+
+def fit(model: str, sampler: str) -> list:
+    """Show the knobs this model and sampler listen to."""
+    try:
+        return knobs.for_model(model, sampler, FITTED)
+    except RecipeError as error:
+        raise gr.Error(plain(error), print_exception=False) from None
+
+
+def restore(saved: dict | None) -> list:
+    """The knobs last used in this browser."""
+    try:
+        kept = {name: value for name, value in saved.items() if name in NAMES and (name, value) != ("seed", "")}
+        strength = kept.pop("strength", 1.0)  # an edit's alone: checked with a text
+        recipe = Recipe.parse(kept)
+        strength = Recipe.parse({"text": "[[a]] b", "strength": strength}).strength
+    except (RecipeError, AttributeError):  # a visitor can write anything there
+        recipe, strength = opening(), opening().strength
+    return [strength if name == "strength" else getattr(recipe, name) for name in NAMES]
+
+
+def _first() -> str:
+    text = EXAMPLES[0]
+    start = text.index(SELECTED)
+    return _document(text, opening().model, "Example", (start, start + len(SELECTED)))
+
+
+def _document(text: str, model: str, label: str, selected: tuple[int, int] | None = None) -> str:
+    """`selected`: the first example only, which the editor shows where it has no text yet, with these characters
+    selected."""
+    if not text:
+        raise RecipeError("text", "is empty; type or paste one.")
+    if len(text) > MAX_PROMPT_CHARACTERS:
+        raise RecipeError("text", f"has {len(text):,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
+    tokenizer = zoo.load(model).tokenizer
+    try:
+        ids = tokenizer.encode(text)
+    except ValueError as error:
+        raise RecipeError("text", f"{error}.") from None
+    if len(ids) > MOST - 2:
+        raise RecipeError("text", f"is {len(ids):,} tokens; allowed: {MOST - 2}. Shorten it.")
+    pieces = tokenizer.pieces(ids)
+    sent = {"document": {"ids": ids, "pieces": pieces}, "label": label, "nonce": uuid.uuid4().hex[:8]}
+    if selected:
+        edges = [0]
+        for piece in pieces:
+            edges.append(edges[-1] + len(piece))
+        sent |= {"initial": True, "select": [[edges.index(selected[0]), edges.index(selected[1])]]}
+    return json.dumps(sent, ensure_ascii=False)
