@@ -62,7 +62,9 @@ def _hole(hole, first: int, count: int) -> Hole:
 def _pin(pin, marked: Marked, tokenizer: Tokenizer) -> tuple[int, str]:
     """The cell and the word as Recipe has them."""
     index, where, word = pin if _is_list(pin) and len(pin) == 3 else (None, None, None)
-    if not (_is_whole(index, 0, len(marked.holes)) and where in PLACES and isinstance(word, str) and word.strip()):
+    if not (_is_whole(index, 0, len(marked.holes)) and isinstance(where, str) and where in PLACES):
+        raise RecipeError("pins", "each pin is a hole, start, middle or end, and a word.")
+    if not (isinstance(word, str) and word.strip()):
         raise RecipeError("pins", "each pin is a hole, start, middle or end, and a word.")
     hole = marked.holes[index]
     before = marked.ids[: hole.start]

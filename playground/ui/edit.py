@@ -120,7 +120,8 @@ def _connect(page, saved, boxes, parts) -> None:
     inputs, canvas, text = [boxes[name] for name in NAMES], parts["canvas"], parts["text"]
     runs.connect(canvas, edit, inputs, canvas, parts["run"], parts["stop"], name="Regenerate")
     for event in (parts["open"].click, parts["examples"].load_input_event.then):
-        event(opened, [text, boxes["model"]], canvas, **QUIET).success(None, js=runs.reveal(CANVAS), **QUIET)
+        new = event(opened, [text, boxes["model"]], canvas, **QUIET | {"queue": True})  # only queued events complain
+        new.success(None, js=runs.reveal(CANVAS), **QUIET)
     parts["watch"].click(None, js=ASK_WATCH, **QUIET)
     fitting = {"inputs": [boxes["model"], boxes["sampler"]], "outputs": [*(boxes[n] for n in FITTED), parts["help"]]}
     gr.on([boxes["model"].input, boxes["sampler"].input], fit, **fitting, **QUIET)

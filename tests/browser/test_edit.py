@@ -1,0 +1,229 @@
+"""The Edit tab, driven as a visitor would."""
+
+import re
+
+import pytest
+
+from playground.ui.edit import EXAMPLES, SELECTED
+
+EDITOR = "document.querySelector('#edit-canvas .dlm-host').player"
+ODD = "Tom  had a 🎈.\n\nHe said: 你好! <b>[[hi]]</b> ${x} e\u0301 end"
+
+
+@pytest.fixture
+def edit(page):
+    """The tab, open, with the example in it."""
+    page.get_by_role("tab", name="Edit").click()
+    page.wait_for_selector("#edit-canvas .dlm-cell:visible")
+    page.locator("#edit-steps input[type=number]").fill("4")
+    page.locator("#edit-steps input[type=number]").press("Tab")
+    return page
+
+
+def text(page) -> str:
+    return page.evaluate(f"{EDITOR}.text(0)")
+
+
+def document(page) -> dict:
+    return page.evaluate(f"{EDITOR}.document()")
+
+
+def cell(page, position: int):
+    """A cell of the document that is on show."""
+    return page.locator(f"#edit-canvas .dlm-cell[data-position='{position}']:visible")
+
+
+def open_text(page, value: str):
+    if not page.locator("#edit-text textarea").is_visible():
+        page.get_by_role("button", name="Another text").click()
+    page.locator("#edit-text textarea").fill(value)
+    page.click("#edit-open")
+    page.wait_for_function(f"(text) => {EDITOR}.text(0) === text", arg=value)
+
+
+def regenerate(page, finished="#edit-canvas .dlm-alternative"):
+    page.click("#edit-run")
+    page.wait_for_selector(finished)
+
+
+def accept(page, number=1):
+    before = document(page)
+    page.locator("#edit-canvas .dlm-accept").nth(number - 1).click()
+    page.wait_for_selector("#edit-canvas .dlm-alternative", state="hidden")
+    return before, document(page)
+
+
+def test_the_first_click_rewrites_what_the_example_has_selected(edit):
+    assert text(edit) == EXAMPLES[0] and "12 tokens selected" in edit.locator("#edit-canvas").inner_text()
+    regenerate(edit)
+    said = edit.locator("#edit-canvas").inner_text()
+    assert "2 alternatives to choose from." in said and "identical, token for token: 74 of 74 tokens checked" in said
+    before, after = accept(edit)
+    start, end = EXAMPLES[0].split(SELECTED)
+    assert text(edit).startswith(start) and text(edit).endswith(end) and text(edit) != EXAMPLES[0]
+    held = len(before["ids"]) - 12
+    assert sum(a == b for a, b in zip(before["ids"], after["ids"], strict=True)) >= held
+
+
+def test_several_spans_by_drag_and_click_and_nothing_else_changes(edit):
+    open_text(edit, ODD)
+    before = document(edit)["ids"]
+    first, last = cell(edit, 1).bounding_box(), cell(edit, 3).bounding_box()
+    edit.mouse.move(first["x"] + 2, first["y"] + 5)
+    edit.mouse.down()
+    edit.mouse.move(last["x"] + last["width"] - 2, last["y"] + 5, steps=5)
+    edit.mouse.up()
+    cell(edit, len(before) - 1).click()
+    asked = edit.evaluate(f"{EDITOR}.request()")
+    assert [hole[:2] for hole in asked["holes"]] == [[1, 4], [len(before) - 1, len(before)]]
+    regenerate(edit)
+    accept(edit)
+    after = document(edit)["ids"]
+    assert after[0] == before[0] and after[4:-1] == before[4:-1]
+    assert text(edit).endswith(text_between(before, edit)) or "[[hi]]" in text(edit)
+
+
+def text_between(ids, page) -> str:
+    return page.evaluate(f"(n) => {EDITOR}.document().pieces.slice(4, n).join('')", len(ids))
+
+
+def test_holes_may_grow_shrink_or_have_any_length(edit):
+    open_text(edit, "Tom was sad. He ran. Then Tom was happy.")
+    position = document(edit)["pieces"].index(" He")
+    cell(edit, position).click()
+    cell(edit, position + 1).click()
+    edit.click("#edit-canvas .dlm-longer")
+    assert edit.evaluate(f"{EDITOR}.request().holes") == [[position, position + 2, 3]]
+    regenerate(edit)
+    before, after = accept(edit)
+    assert len(after["ids"]) == len(before["ids"]) + 1
+    edit.keyboard.press("Control+z")
+    edit.wait_for_function(f"{EDITOR}.document().ids.length === {len(before['ids'])}")
+    edit.evaluate(f"{EDITOR}.select([[{position}, {position + 2}]])")
+    edit.click("#edit-canvas .dlm-free")
+    edit.locator("#edit-samples input[type=number]").fill("4")
+    edit.locator("#edit-samples input[type=number]").press("Tab")
+    regenerate(edit)
+    lengths = edit.evaluate(f"{EDITOR}.trace().end.scores.map((score) => score.tokens)")
+    assert lengths == [1, 2, 3, 4]
+    assert edit.locator("#edit-canvas .dlm-best").count() == 1
+
+
+def test_undo_redo_branch_and_reload_lose_nothing(edit):
+    regenerate(edit)
+    accept(edit)
+    second = text(edit)
+    edit.get_by_role("button", name="Undo").click()
+    assert text(edit) == EXAMPLES[0]
+    edit.get_by_role("button", name="Redo").click()
+    assert text(edit) == second
+    edit.get_by_role("button", name="Undo").click()
+    edit.evaluate(f"{EDITOR}.select([[0, 4]])")
+    regenerate(edit)
+    accept(edit)
+    third = text(edit)
+    assert len(edit.evaluate(f"{EDITOR}.history().nodes")) == 3
+    edit.reload()
+    edit.get_by_role("tab", name="Edit").click()
+    edit.wait_for_selector("#edit-canvas .dlm-cell:visible")
+    assert text(edit) == third and len(edit.evaluate(f"{EDITOR}.history().nodes")) == 3
+    edit.wait_for_function("document.querySelector('#edit-steps input[type=number]').value === '4'")
+
+
+def test_with_the_keyboard_alone(edit):
+    open_text(edit, "The dog ran home.")
+    first = cell(edit, 0)
+    first.focus()
+    edit.keyboard.press("ArrowRight")
+    edit.keyboard.press("Shift+ArrowRight")
+    assert cell(edit, 1).get_attribute("aria-selected") == "true"
+    spans = edit.evaluate(f"{EDITOR}.request().holes")
+    assert spans and spans[0][0] >= 1
+    edit.locator("#edit-run").focus()
+    edit.keyboard.press("Enter")
+    edit.wait_for_selector("#edit-canvas .dlm-alternative")
+    edit.locator("#edit-canvas .dlm-accept").first.focus()
+    edit.keyboard.press("Enter")
+    edit.wait_for_function(f"{EDITOR}.history().nodes.length === 3")
+    assert text(edit).startswith("The") and text(edit).endswith(".")
+
+
+def test_nothing_selected_and_everything_selected_are_said_and_no_run_starts(edit):
+    open_text(edit, "The dog ran home.")
+    edit.click("#edit-run")
+    assert "Select the words to be written anew first." in edit.locator("#edit-canvas").inner_text()
+    cell(edit, 0).focus()
+    edit.keyboard.press("Control+a")
+    edit.click("#edit-run")
+    assert "Everything is selected." in edit.locator("#edit-canvas").inner_text()
+    assert edit.locator("#edit-run").inner_text() == "Regenerate"
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [("", "text: is empty; type or paste one."), ("word " * 600, "Shorten it."), ("x" * 3_000_000, "allowed: 20,000.")],
+)
+def test_a_text_that_cannot_be_edited_is_refused_and_stays_in_its_box(edit, value, sentence):
+    edit.get_by_role("button", name="Another text").click()
+    edit.locator("#edit-text textarea").fill(value)
+    edit.click("#edit-open")
+    edit.wait_for_selector(".toast-body")
+    assert sentence in edit.locator(".toast-body").inner_text()
+    assert edit.locator("#edit-text textarea").input_value() == value
+    assert text(edit) == EXAMPLES[0]
+
+
+def test_the_text_of_watch_is_taken_token_for_token(page):
+    page.wait_for_function("document.querySelector('#watch-canvas .dlm-host').player.step() === 32")
+    watched = page.evaluate("document.querySelector('#watch-canvas .dlm-host').player.text(0)")
+    page.get_by_role("tab", name="Edit").click()
+    page.get_by_role("button", name="Another text").click()
+    page.click("#edit-watch")
+    page.wait_for_function(f"(text) => {EDITOR}.text(0) === text", arg=watched)
+
+
+def test_stop_and_discard_bring_the_text_back_with_its_selection(edit):
+    edit.locator("#edit-steps input[type=number]").fill("256")
+    edit.locator("#edit-steps input[type=number]").press("Tab")
+    edit.click("#edit-run")
+    edit.wait_for_function(f"{EDITOR}.step() > 1")
+    edit.click("#edit-stop")
+    edit.wait_for_selector("#edit-canvas .dlm-alternatives:visible")
+    edit.click("#edit-canvas .dlm-discard")
+    assert text(edit) == EXAMPLES[0] and "12 tokens selected" in edit.locator("#edit-canvas").inner_text()
+    edit.wait_for_function("document.querySelector('#edit-run').innerText === 'Regenerate'")
+
+
+def test_a_pinned_word_stands_in_its_hole(edit):
+    edit.get_by_placeholder(re.compile("must contain")).first.fill("dragon")
+    regenerate(edit)
+    for n in range(2):
+        assert " dragon" in edit.evaluate(f"{EDITOR}.trace().end.texts[{n}]")
+
+
+def test_a_phone_has_no_sideways_scroll_and_runs(visitor, arrive):
+    page = arrive(visitor)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("tab", name="Edit").click()
+    page.wait_for_selector("#edit-canvas .dlm-cell:visible")
+    regenerate(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_a_stranger_sends_by_hand_is_refused(url):
+    from gradio_client import Client
+
+    import httpx
+
+    config = httpx.get(f"{url}config").json()
+    number = next(
+        d["id"] for d in config["dependencies"] if d["targets"] and d["targets"][0][1] == "go" and len(d["inputs"]) > 10
+    )
+    names = len(config["dependencies"][number]["inputs"])
+    for data in ({"ids": [1]}, {"ids": "x"}, None, {"ids": [5], "holes": [[0, 1, None]], "pins": [], "text": "<b>"}):
+        httpx.post(
+            f"{url}gradio_api/queue/join",
+            json={"data": [None] * names, "fn_index": number, "event_data": data, "session_hash": "stranger"},
+        )
+    answer = Client(url, verbose=False).predict(text="a [[b]]", steps=1, api_name="/infill")
+    assert answer["unchanged"]
