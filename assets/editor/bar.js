@@ -12,16 +12,17 @@ function createBar(context) {
     selection.clear();
     context.focusCell(selection.focus || 0);
   });
-  const middle = makeTool(tools, "middle", labels.edit_middle, labels.edit_middle_hint, () => selectMiddle());
-  const blanks = makeTool(tools, "blanks", labels.edit_blanks, labels.edit_blanks_hint, () =>
-    selection.select(blankSpans(context.document().pieces)));
+  const middle = makeTool(tools, "middle", labels.edit_middle, labels.edit_middle_hint, () => selection.select([presets.middle]));
+  const blanks = makeTool(tools, "blanks", labels.edit_blanks, labels.edit_blanks_hint, () => selection.select(presets.blanks));
   const list = make("ul", "dlm-chips", element);
   list.setAttribute("aria-label", labels.edit_holes);
   const chips = [];
+  let presets = { pieces: null };
 
-  function selectMiddle() {
-    const span = middleSpan(context.document().pieces);
-    if (span) selection.select([span]);
+  // Looking for sentences takes longer than a pointer's move may.
+  function findPresets(pieces) {
+    if (presets.pieces !== pieces) presets = { pieces, middle: middleSpan(pieces), blanks: blankSpans(pieces) };
+    return presets;
   }
 
   function draw() {
@@ -34,8 +35,9 @@ function createBar(context) {
       nameButton(insert, fillLabel(labels.edit_insert_after, { word }));
     }
     setHidden(clear, !selection.holes.length);
-    setHidden(middle, middleSpan(pieces) === null);
-    setHidden(blanks, !blankSpans(pieces).length);
+    findPresets(pieces);
+    setHidden(middle, presets.middle === null);
+    setHidden(blanks, !presets.blanks.length);
     while (chips.length < selection.holes.length) {
       chips.push(createChip(context, chips.length));
       list.append(chips[chips.length - 1].element);

@@ -56,7 +56,7 @@ function makeLengthControl(context, parent, hole) {
     setText(count, lengthWords(hole(), labels));
     shorter.disabled = isFree || holeLength(hole()) <= 1;
     longer.disabled = isFree || lengthAfter(context.document().ids.length, selection.holes) >= context.options.maxCells;
-    setHidden(same, isInsertion(hole()));
+    same.classList.toggle("dlm-unused", isInsertion(hole()));
     same.setAttribute("aria-pressed", String(hole().cells === null));
     free.setAttribute("aria-pressed", String(isFree));
   }

@@ -10,7 +10,7 @@ function createRun(context) {
   let before = EMPTY_DOCUMENT;
 
   const player = createPlayer(element, {
-    labels: options.labels, live: options.live, theme: options.theme, source: options.source, language: options.language,
+    labels: { ...options.labels, sample: context.labels.edit_alternative }, live: options.live, theme: options.theme, source: options.source, language: options.language,
     mode: "compact", onLive: options.onLive, onDraw: (isResult) => isResult && arrive(),
   });
   const cards = createCards(context, { accept, discard });
