@@ -14,7 +14,9 @@ function createBar(context) {
   });
   const middle = makeTool(tools, "middle", labels.edit_middle, labels.edit_middle_hint, () => selection.select([presets.middle]));
   const blanks = makeTool(tools, "blanks", labels.edit_blanks, labels.edit_blanks_hint, () => selection.select(presets.blanks));
-  const list = make("ul", "dlm-chips", element);
+  makeCopyTool(context, tools, labels.copy, () => documentText(context.document()));
+  const list = make("div", "dlm-chips", element);
+  list.setAttribute("role", "group");
   list.setAttribute("aria-label", labels.edit_holes);
   const chips = [];
   let presets = { pieces: null };
@@ -58,6 +60,19 @@ function makeTool(parent, name, text, hint, action) {
   const node = makeButton("dlm-tool dlm-" + name, parent, hint, action);
   make("span", "", node, text);
   return node;
+}
+
+/** Copies a text, and says so; where copying is blocked, it shows the text to copy by hand. */
+function makeCopyTool(context, parent, hint, read) {
+  const { labels } = context;
+  const node = makeTool(parent, "copy-text", labels.copy, hint, async () => {
+    const copied = await writeClipboard(read());
+    fallback.show(copied ? null : read());
+    if (!copied) return;
+    setText(node.firstElementChild, labels.copied);
+    setTimeout(() => setText(node.firstElementChild, labels.copy), 1600);
+  });
+  const fallback = makeCopyFallback(context, parent);
 }
 
 function selectionWords(holes, labels) {

@@ -5,7 +5,7 @@ const PIN_PLACES = ["start", "middle", "end"];
 /** One hole in the list under the text: its words, its length, the word it must contain. */
 function createChip(context, index) {
   const { labels, selection } = context;
-  const element = make("li", "dlm-chip");
+  const element = make("div", "dlm-chip");
   element.setAttribute("role", "group");
   const hole = () => selection.holes[index];
   const words = makeButton("dlm-chip-words", element, "", () => context.focusCell(hole().start));

@@ -169,6 +169,18 @@ def test_discarding_keeps_text_and_selection(mount):
     assert page.locator(".dlm-alternative").count() == 1
 
 
+def test_undo_takes_the_alternatives_back_before_anything_else(mount):
+    page = mount("Before.")
+    page.evaluate("(doc) => { editor.open({ ...doc, ids: doc.ids.map((id) => id + 1) }, 'Typed'); }", document(STORY))
+    page.evaluate("() => editor.select([[7, 11]])")
+    finish(page, make_run(page.evaluate("() => editor.document()"), [[7, 11, None]]))
+    page.locator(".dlm-accept").focus()
+    page.keyboard.press("Control+z")
+    assert text(page) == STORY and page.locator(".dlm-chip").count() == 1
+    page.keyboard.press("Control+z")
+    assert text(page) == "Before."
+
+
 def test_a_stopped_run_can_be_kept_once_nothing_is_open(mount):
     page = mount(STORY)
     page.evaluate("() => editor.select([[7, 11]])")
@@ -209,7 +221,7 @@ def test_an_alternative_can_be_copied(mount):
     page = edit(mount, HARD, [(4, 5)])
     clipboard = "{ writeText: async (text) => (window.copied = text) }"
     page.evaluate(f"() => Object.defineProperty(navigator, 'clipboard', {{ value: {clipboard} }})")
-    page.locator(".dlm-copy-alternative").click()
+    page.locator(".dlm-alternative .dlm-copy-text").click()
     page.wait_for_function("() => window.copied")
     assert page.evaluate("() => copied") == "".join(HARD).replace(" two", " a")
 

@@ -144,6 +144,32 @@ def test_selecting_by_keyboard_alone(mount):
     assert int(focused(page)) < before - 3
 
 
+def test_a_selection_by_shift_begins_anew_after_a_change(mount):
+    page = mount(STORY)
+    cell(page, 3).focus()
+    page.keyboard.press("Shift+ArrowRight")
+    page.locator(".dlm-clear").click()
+    assert focused(page) == "4"
+    page.keyboard.press("Shift+ArrowRight")
+    assert holes(page) == [[4, 6, None]]
+
+
+def test_copying_gives_exactly_the_text(mount):
+    page = mount(HARD)
+    page.locator(".dlm-bar .dlm-copy-text").click()  # this page may not use the clipboard
+    assert page.locator(".dlm-bar .dlm-copy-fallback textarea").input_value() == "".join(HARD)
+
+
+def test_a_press_let_go_outside_selects_nothing_more(mount):
+    page = mount(STORY)
+    page.mouse.move(*middle(page, 30))
+    page.mouse.down()
+    page.mouse.move(1000, 700)
+    page.mouse.up()
+    page.mouse.move(*middle(page, 2), steps=4)
+    assert page.evaluate("() => editor.request()") is None
+
+
 def test_arrows_pass_over_cells_that_are_part_of_another(mount):
     page = mount(HARD)
     page.keyboard.press("Tab")
