@@ -65,7 +65,7 @@ function rowScore(end, index) {
 
 function isBest(end, index) {
   const score = rowScore(end, index);
-  return Boolean(score && score.best);
+  return Boolean(score && score.best) && end.scores.length > 1;
 }
 
 function outsideWords(end, labels) {

@@ -121,6 +121,11 @@ def test_nothing_is_claimed_that_the_run_does_not_say(mount):
     assert page.locator(".dlm-facts").inner_text() == "Alternative 1 · seed 7"
 
 
+def test_one_alone_is_not_called_the_best(mount):
+    page = edit(mount, rows=1)
+    assert "nats/token" in page.locator(".dlm-facts").inner_text() and page.locator(".dlm-best").count() == 0
+
+
 def test_a_run_that_changed_more_says_so(mount):
     page = edit(mount, unchanged=False, checked=39)
     assert "should not happen" in page.locator(".dlm-outside").inner_text()
@@ -142,6 +147,24 @@ def test_accepting_keeps_all_outside_the_holes(mount, spans):
     line = page.locator(".dlm-document .dlm-line").evaluate("(line) => line.textContent")
     assert line == text(page) == "".join(new["pieces"])
     assert "alert(1)" in shown and page.locator("#root img").count() == 0
+
+
+def test_real_tokens_stay_what_they_are(mount, tokenizer):
+    typed = "Lily  saw 👩‍👩‍👧 and 你好, e\u0301t cetera.\n\nThe end 🇫🇷!  "
+    ids = tokenizer.encode(typed)
+    doc = {"ids": ids, "pieces": tokenizer.pieces(ids)}
+    page = mount(doc["pieces"])
+    page.evaluate("(doc) => editor.open(doc, 'Typed')", doc)
+    assert text(page) == typed
+    for cell in range(len(ids)):
+        page.evaluate("(cell) => editor.select([[cell, cell + 1]])", cell)
+        [[start, end, _]] = page.evaluate("() => editor.request().holes")
+        rest = "".join(tokenizer.decode(part) for part in (ids[:start], ids[start:end], ids[end:]))
+        assert start <= cell < end and rest == typed  # each part is whole text of its own
+    finish(page, make_run(doc, [[start, end, None]], fills=["fin"]))
+    page.locator(".dlm-accept").click()
+    new = page.evaluate("() => editor.document()")
+    assert new["ids"][:start] == ids[:start] and tokenizer.decode(new["ids"][:start]) == "".join(new["pieces"][:start])
 
 
 def test_an_accepted_text_is_new_marked_and_a_version(mount):
