@@ -318,6 +318,21 @@ def test_five_hundred_tokens_are_dragged_over_smoothly(mount):
     assert took < 40
 
 
+def test_a_run_leaves_as_a_table_and_as_a_page_of_its_own(mount, chromium, tmp_path):
+    page = edit(mount)
+    assert (
+        page.evaluate("() => editor.csv()").startswith("step,row,position")
+        and page.evaluate("() => editor.step()") == 6
+    )
+    path = tmp_path / "run.html"
+    path.write_text(page.evaluate("() => editor.page()"), encoding="utf-8")
+    alone = chromium.new_page()
+    alone.goto(path.as_uri())
+    alone.wait_for_function("() => dlmPlayer.step() === 6")
+    assert alone.evaluate("() => dlmPlayer.text(0)") == text(page)
+    alone.close()
+
+
 def test_destroying_leaves_nothing(mount):
     page = edit(mount)
     page.evaluate("() => editor.destroy()")

@@ -328,11 +328,12 @@ def test_a_host_may_select_and_ask_for_nonsense(mount):
     assert page.evaluate("() => editor.text(0)") == STORY
 
 
-def swipe(page, start, way, steps=6):
-    """A finger that moves from `start` by `way`."""
+def swipe(page, start, way, steps=6, rest=0):
+    """A finger that rests for a moment and then moves from `start` by `way`."""
     session = page.context.new_cdp_session(page)
     send = lambda kind, points: session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})  # noqa: E731
     send("touchStart", [{"x": start[0], "y": start[1]}])
+    page.wait_for_timeout(rest)
     for part in range(1, steps + 1):
         send("touchMove", [{"x": start[0] + way[0] * part / steps, "y": start[1] + way[1] * part / steps}])
     send("touchEnd", [])
@@ -352,6 +353,9 @@ def test_a_finger_taps_and_swipes_sideways_and_still_scrolls(chromium):
     swipe(page, middle(page, 12), (60, 0))
     kept = holes(page)
     assert len(kept) == 2 and kept[1][0] == 12 and kept[1][1] > 13
+    swipe(page, middle(page, 24), (0, 38), rest=450)
+    assert len(holes(page)) == 3 and holes(page)[2][0] == 24 and page.evaluate("() => scrollY") == 0
+    kept = holes(page)
     swipe(page, middle(page, 20), (0, -200))
     page.wait_for_function("() => scrollY > 40")
     assert holes(page) == kept
