@@ -12,16 +12,19 @@ function createBar(context) {
     selection.clear();
     context.focusCell(selection.focus || 0);
   });
-  const middle = makeTool(tools, "middle", labels.edit_middle, labels.edit_middle_hint, () => selectMiddle());
-  const blanks = makeTool(tools, "blanks", labels.edit_blanks, labels.edit_blanks_hint, () =>
-    selection.select(blankSpans(context.document().pieces)));
-  const list = make("ul", "dlm-chips", element);
+  const middle = makeTool(tools, "middle", labels.edit_middle, labels.edit_middle_hint, () => selection.select([presets.middle]));
+  const blanks = makeTool(tools, "blanks", labels.edit_blanks, labels.edit_blanks_hint, () => selection.select(presets.blanks));
+  makeCopyTool(context, tools, labels.copy, () => documentText(context.document()));
+  const list = make("div", "dlm-chips", element);
+  list.setAttribute("role", "group");
   list.setAttribute("aria-label", labels.edit_holes);
   const chips = [];
+  let presets = { pieces: null };
 
-  function selectMiddle() {
-    const span = middleSpan(context.document().pieces);
-    if (span) selection.select([span]);
+  // Looking for sentences takes longer than a pointer's move may.
+  function findPresets(pieces) {
+    if (presets.pieces !== pieces) presets = { pieces, middle: middleSpan(pieces), blanks: blankSpans(pieces) };
+    return presets;
   }
 
   function draw() {
@@ -34,8 +37,9 @@ function createBar(context) {
       nameButton(insert, fillLabel(labels.edit_insert_after, { word }));
     }
     setHidden(clear, !selection.holes.length);
-    setHidden(middle, middleSpan(pieces) === null);
-    setHidden(blanks, !blankSpans(pieces).length);
+    findPresets(pieces);
+    setHidden(middle, presets.middle === null);
+    setHidden(blanks, !presets.blanks.length);
     while (chips.length < selection.holes.length) {
       chips.push(createChip(context, chips.length));
       list.append(chips[chips.length - 1].element);
@@ -56,6 +60,19 @@ function makeTool(parent, name, text, hint, action) {
   const node = makeButton("dlm-tool dlm-" + name, parent, hint, action);
   make("span", "", node, text);
   return node;
+}
+
+/** Copies a text, and says so; where copying is blocked, it shows the text to copy by hand. */
+function makeCopyTool(context, parent, hint, read) {
+  const { labels } = context;
+  const node = makeTool(parent, "copy-text", labels.copy, hint, async () => {
+    const copied = await writeClipboard(read());
+    fallback.show(copied ? null : read());
+    if (!copied) return;
+    setText(node.firstElementChild, labels.copied);
+    setTimeout(() => setText(node.firstElementChild, labels.copy), 1600);
+  });
+  const fallback = makeCopyFallback(context, parent);
 }
 
 function selectionWords(holes, labels) {

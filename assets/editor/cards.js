@@ -8,10 +8,9 @@ function createCards(context, actions) {
   const head = make("div", "dlm-alternatives-head", element);
   const title = make("p", "dlm-alternatives-title", head);
   title.setAttribute("role", "status");
-  const discard = makeTool(head, "discard", labels.edit_discard, labels.edit_discard_hint, () => actions.discard());
+  makeTool(head, "discard", labels.edit_discard, labels.edit_discard_hint, () => actions.discard());
   const outside = make("p", "dlm-outside", element);
   const list = make("ol", "dlm-cards", element);
-  const fallback = makeCopyFallback(context, element);
 
   function draw(trace, before) {
     const { end } = trace;
@@ -20,7 +19,6 @@ function createCards(context, actions) {
     setText(outside, outsideWords(end, labels));
     setHidden(outside, !outside.textContent);
     list.replaceChildren(...rows.map((row, index) => drawCard(trace, row, index, before)));
-    fallback.show(null);
   }
 
   function drawCard(trace, row, index, before) {
@@ -38,21 +36,11 @@ function createCards(context, actions) {
     const buttons = make("p", "dlm-card-buttons", card);
     const accept = makeTool(buttons, "accept", labels.edit_accept, fillLabel(labels.edit_accept_hint, { n }), () => actions.accept(index));
     accept.disabled = isOpen;
-    const copy = makeTool(buttons, "copy-alternative", labels.copy, fillLabel(labels.edit_copy_hint, { n }), () =>
-      copyAlternative(copy, documentText(after)));
+    makeCopyTool(context, buttons, fillLabel(labels.edit_copy_hint, { n }), () => documentText(after));
     return card;
   }
 
-  async function copyAlternative(button, text) {
-    const copied = await writeClipboard(text);
-    fallback.show(copied ? null : text);
-    if (!copied) return;
-    const words = button.firstElementChild;
-    setText(words, labels.copied);
-    setTimeout(() => setText(words, labels.copy), 1600);
-  }
-
-  return { element, draw, focus: () => discard.focus() };
+  return { element, draw };
 }
 
 function cardFacts({ head, end }, index, labels) {
@@ -77,7 +65,7 @@ function rowScore(end, index) {
 
 function isBest(end, index) {
   const score = rowScore(end, index);
-  return Boolean(score && score.best);
+  return Boolean(score && score.best) && end.scores.length > 1;
 }
 
 function outsideWords(end, labels) {

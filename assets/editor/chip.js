@@ -5,7 +5,7 @@ const PIN_PLACES = ["start", "middle", "end"];
 /** One hole in the list under the text: its words, its length, the word it must contain. */
 function createChip(context, index) {
   const { labels, selection } = context;
-  const element = make("li", "dlm-chip");
+  const element = make("div", "dlm-chip");
   element.setAttribute("role", "group");
   const hole = () => selection.holes[index];
   const words = makeButton("dlm-chip-words", element, "", () => context.focusCell(hole().start));
@@ -56,7 +56,7 @@ function makeLengthControl(context, parent, hole) {
     setText(count, lengthWords(hole(), labels));
     shorter.disabled = isFree || holeLength(hole()) <= 1;
     longer.disabled = isFree || lengthAfter(context.document().ids.length, selection.holes) >= context.options.maxCells;
-    setHidden(same, isInsertion(hole()));
+    same.classList.toggle("dlm-unused", isInsertion(hole()));
     same.setAttribute("aria-pressed", String(hole().cells === null));
     free.setAttribute("aria-pressed", String(isFree));
   }

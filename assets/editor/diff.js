@@ -1,7 +1,8 @@
 "use strict";
 
 const LONGEST_DIFF = 4e6; // cells of the table of common subsequences; beyond it the two texts just replace each other
-const DIFF_CONTEXT = 16;
+const DIFF_CONTEXT = 20;
+const LONGEST_CHANGE = 60;
 
 /** What turns one text into another, as [{kind: "same" | "del" | "ins", text}], word by word. */
 function wordDiff(before, after) {
@@ -51,8 +52,19 @@ function commonWords(a, b) {
 function joinChanges(words) {
   const joined = [];
   let change = { del: "", ins: "" };
+  const same = (text) => {
+    const last = joined[joined.length - 1];
+    if (last && last.kind === "same") last.text += text;
+    else if (text) joined.push(sameWord(text));
+  };
   const flush = () => {
-    for (const kind of ["del", "ins"]) if (change[kind]) joined.push({ kind, text: change[kind] });
+    const [before, after] = change.del && change.ins ? commonSpaces(change.del, change.ins) : ["", ""];
+    same(before);
+    for (const kind of ["del", "ins"]) {
+      const text = change[kind].slice(before.length, change[kind].length - after.length);
+      if (text) joined.push({ kind, text });
+    }
+    same(after);
     change = { del: "", ins: "" };
   };
   words.forEach(({ kind, text }, place) => {
@@ -68,22 +80,33 @@ function joinChanges(words) {
       return;
     }
     flush();
-    const last = joined[joined.length - 1];
-    if (last && last.kind === "same") last.text += text;
-    else joined.push(sameWord(text));
+    same(text);
   });
   flush();
   return joined;
 }
 
-/** The changed parts with a few letters around them. */
+/** The spaces that two texts begin with and those that they end with. */
+function commonSpaces(a, b) {
+  const [start] = a.match(/^\s*/);
+  const before = b.startsWith(start) ? start : "";
+  const [end] = a.slice(before.length).match(/\s*$/);
+  return [before, b.slice(before.length).endsWith(end) ? end : ""];
+}
+
+/** The changed parts with a few words around them. */
 function shortenDiff(parts) {
   return parts.map(({ kind, text }, place) => {
-    if (kind !== "same") return { kind, text };
-    const letters = [...text];
-    const head = place > 0 ? letters.slice(0, DIFF_CONTEXT) : [];
-    const tail = place < parts.length - 1 ? letters.slice(-DIFF_CONTEXT) : [];
-    if (head.length + tail.length >= letters.length) return { kind, text };
-    return { kind, text: head.join("") + "…" + tail.join("") };
+    if (kind !== "same") return { kind, text: shortenText(text, LONGEST_CHANGE, DIFF_CONTEXT) };
+    return { kind, text: shortenText(text, place > 0 ? DIFF_CONTEXT : 0, place < parts.length - 1 ? DIFF_CONTEXT : 0) };
   });
+}
+
+/** The first and the last letters of a text, cut between words where there are some. */
+function shortenText(text, head, tail) {
+  const letters = [...text];
+  if (letters.length <= head + tail) return text;
+  const start = letters.slice(0, head).join("").replace(/(\s)\S*$/, "$1");
+  const end = tail ? letters.slice(-tail).join("").replace(/^\S*(\s)/, "$1") : "";
+  return start + "…" + end;
 }

@@ -17,6 +17,7 @@ function createEditor(root, options) {
   injectEditorStyle(context.options.css);
   context.root = make("div", "dlm-player dlm-editor", root);
   if (context.options.theme === "auto") context.root.classList.add("dlm-auto");
+  context.root.tabIndex = -1;
   context.root.setAttribute("role", "region");
   context.root.setAttribute("aria-label", context.labels.editor);
   const parts = buildEditor(context);
@@ -53,16 +54,24 @@ function buildEditor(context) {
     parts.notice.draw();
   };
   context.redraw = () => {
-    const { run } = context;
+    const { run, root } = context;
+    const hadFocus = root.contains(document.activeElement);
     setHidden(parts.view.element, run.shown);
     setHidden(parts.bar.element, run.shown || !context.document().ids.length);
     for (const part of [parts.notice, parts.view, parts.bar, run, parts.history]) part.draw();
+    if (hadFocus && isFocusLost(root)) root.focus({ preventScroll: true });
   };
   addDocumentMoves(context);
   parts.history = createHistoryPanel(context);
   context.run = createRun(context);
   context.root.append(parts.notice.element, parts.view.element, context.run.element, parts.bar.element, parts.history.element);
   return parts;
+}
+
+/** Whether what had the focus is gone, hidden or disabled; the keys of the editor would go nowhere. */
+function isFocusLost(root) {
+  const active = document.activeElement;
+  return !root.contains(active) || Boolean(active.disabled || active.closest("[hidden]"));
 }
 
 /** The moves from one document to another. */
@@ -91,14 +100,14 @@ function addDocumentMoves(context) {
     return true;
   };
   context.visit = (id) => {
-    const busy = context.run.shown && !context.run.over;
-    if (busy || id === null || !findNode(context.tree, id)) return false;
+    if (context.run.isBusy() || id === null || !findNode(context.tree, id)) return false;
     visitNode(context.tree, id);
     arrive();
     keep();
     return true;
   };
-  context.undo = () => context.visit(undoTarget(context.tree));
+  /** Alternatives on screen are the last thing done: undo takes them back first. */
+  context.undo = () => (context.run.over ? context.run.discard() : context.visit(undoTarget(context.tree)));
   context.redo = () => context.visit(redoTarget(context.tree));
   context.forget = () => {
     const node = currentNode(context.tree);

@@ -19,8 +19,8 @@ function createHistoryPanel(context) {
 
   function draw() {
     const { tree, run } = context;
-    const busy = run.shown && !run.over;
-    undo.disabled = busy || undoTarget(tree) === null;
+    const busy = run.isBusy();
+    undo.disabled = busy || (undoTarget(tree) === null && !run.over);
     redo.disabled = busy || redoTarget(tree) === null;
     const n = tree.nodes.length;
     setText(summary, n === 1 ? labels.edit_history_one : fillLabel(labels.edit_history_count, { n }));
@@ -62,7 +62,7 @@ function createVersion(context, node) {
   function draw(busy) {
     const isNow = context.tree.current === node.id;
     const next = continuations(context.tree, node.id).length;
-    const words = [node.label, new Date(node.time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })];
+    const words = [node.label, shortTime(new Date(node.time))];
     if (node.seed !== null) words.splice(1, 0, fillLabel(labels.seed, { seed: node.seed }));
     if (next > 1) words.push(fillLabel(labels.edit_branches, { n: next }));
     if (isNow) words.push(labels.edit_now);
@@ -73,6 +73,12 @@ function createVersion(context, node) {
     button.disabled = busy;
   }
   return { element, draw };
+}
+
+function shortTime(time) {
+  const clock = { hour: "2-digit", minute: "2-digit" };
+  const isToday = time.toDateString() === new Date().toDateString();
+  return isToday ? time.toLocaleTimeString([], clock) : time.toLocaleString([], { month: "short", day: "numeric", ...clock });
 }
 
 /** Clearing is asked twice, in place. */

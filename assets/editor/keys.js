@@ -44,6 +44,11 @@ function listenToDocumentKeys(context, view) {
     event.preventDefault();
   });
 
+  view.line.addEventListener("copy", (event) => {
+    event.clipboardData.setData("text/plain", documentText(context.document()));
+    event.preventDefault();
+  });
+
   function move(cell, next, extending) {
     if (extending) selection.extendTo(next, cell);
     else selection.endExtension();

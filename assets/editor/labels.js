@@ -78,13 +78,11 @@ const EDITOR_LABELS = {
   edit_regenerated: "Regenerated {n} tokens",
   edit_regenerated_one: "Regenerated 1 token",
 
-  edit_history: "History",
   edit_history_count: "History · {n} versions",
   edit_history_one: "History · 1 version",
   edit_typed: "Typed",
   edit_now: "now",
   edit_branches: "{n} continuations",
-  edit_first: "first version",
   edit_forget: "Clear history",
   edit_forget_ask: "Forget every version but the current text?",
   edit_forget_yes: "Forget",

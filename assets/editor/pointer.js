@@ -24,6 +24,7 @@ function listenToPointer(context, view) {
 
   line.addEventListener("pointermove", (event) => {
     if (!press) return;
+    if (!event.buttons) return finish(event); // let go outside of the text
     const cell = view.cellAt(event.clientX, event.clientY);
     if (!press.active && !setsOut(event, cell)) return;
     if (!press.active) begin(event.pointerId);

@@ -5,15 +5,16 @@ function createRun(context) {
   const { options } = context;
   const element = make("div", "dlm-run", context.root); // in the page from the start: the player reads its colours there
   const run = { shown: false, over: false };
+  run.isBusy = () => run.shown && !run.over;
   let name = null;
   let dismissed = null;
   let before = EMPTY_DOCUMENT;
 
   const player = createPlayer(element, {
-    labels: options.labels, live: options.live, theme: options.theme, source: options.source, language: options.language,
+    labels: { ...options.labels, sample: context.labels.edit_alternative }, live: options.live, theme: options.theme, source: options.source, language: options.language,
     mode: "compact", onLive: options.onLive, onDraw: (isResult) => isResult && arrive(),
   });
-  const cards = createCards(context, { accept, discard });
+  const cards = createCards(context, { accept, discard: () => run.discard() });
   element.append(cards.element);
 
   function begin(id) {
@@ -40,11 +41,11 @@ function createRun(context) {
     context.redraw();
   };
 
-  function discard() {
+  run.discard = () => {
     run.dismiss();
     const [hole] = context.selection.holes;
-    context.focusCell(hole ? Math.min(hole.start, context.document().ids.length - 1) : 0);
-  }
+    context.focusCell(hole ? hole.start : 0);
+  };
 
   function accept(index) {
     const { head, frames } = player.trace();

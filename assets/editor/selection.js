@@ -16,6 +16,7 @@ function createSelection(context) {
       return false;
     }
     selection.holes = holes;
+    extension = null;
     context.say("");
     context.redraw();
     context.options.onChange?.(summariseHoles(holes));
@@ -40,8 +41,9 @@ function createSelection(context) {
 
   /** Select from where Shift went down to this cell; going back gives up what was passed. */
   selection.extendTo = (cell, from) => {
-    extension = extension || { anchor: from, base: selection.holes };
-    selection.add(spanBetween(pieces(), extension.anchor, cell), extension.base);
+    const begun = extension || { anchor: from, base: selection.holes };
+    selection.add(spanBetween(pieces(), begun.anchor, cell), begun.base);
+    extension = begun;
   };
   selection.endExtension = () => {
     extension = null;
@@ -72,14 +74,14 @@ function createSelection(context) {
     const isInside = ([start, end]) => Number.isInteger(start) && Number.isInteger(end) && 0 <= start && start <= end && end <= count;
     const holes = spans.filter(isInside).map(([start, end, cells = null]) => {
       const hole = makeHole(...snapSpan(pieces(), start, end));
-      return resizeHole(hole, isInsertion(hole) && cells === null ? INSERTED : cells);
+      const isLength = Number.isInteger(cells) || cells === FREE_LENGTH;
+      return resizeHole(hole, isLength ? cells : isInsertion(hole) ? INSERTED : null);
     });
     return selection.set(holes.reduce(addHole, []));
   };
 
   selection.reset = () => {
     selection.focus = null;
-    selection.endExtension();
     selection.clear();
   };
   return selection;

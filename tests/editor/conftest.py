@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from runs import MOUNT, document, source, style  # noqa: E402
+from runs import MOUNT, document, source, style
 
 ORIGIN = "http://editor.test/"
 
