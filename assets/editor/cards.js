@@ -48,7 +48,7 @@ function cardFacts({ head, end }, index, labels) {
   const seed = rowSeed(head, index);
   if (seed !== null) facts.push(fillLabel(labels.seed, { seed }));
   const score = rowScore(end, index);
-  if (score) facts.push(fillLabel(labels.edit_fit, { nats: (score.nats / score.tokens).toFixed(2).replace("-", "−") }));
+  if (score) facts.push(fillLabel(labels.edit_fit, { nats: score.nats.toFixed(2).replace("-", "−") }));
   return facts;
 }
 
@@ -57,7 +57,7 @@ function rowSeed(head, index) {
   return row && Number.isFinite(row.seed) ? row.seed : null;
 }
 
-/** How well the row fits what is around it: the sum of nats over its tokens. */
+/** How well the row fits what is around it: nats a token. */
 function rowScore(end, index) {
   const score = Array.isArray(end.scores) ? end.scores[index] : null;
   return score && Number.isFinite(score.nats) && score.tokens > 0 ? score : null;

@@ -3,6 +3,7 @@
 const LONGEST_DIFF = 4e6; // cells of the table of common subsequences; beyond it the two texts just replace each other
 const DIFF_CONTEXT = 20;
 const LONGEST_CHANGE = 60;
+const LONGEST_ISLAND = 6; // letters
 
 /** What turns one text into another, as [{kind: "same" | "del" | "ins", text}], word by word. */
 function wordDiff(before, after) {
@@ -14,7 +15,7 @@ function wordDiff(before, after) {
   while (tail < Math.min(a.length, b.length) - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
   const middle = commonWords(a.slice(head, a.length - tail), b.slice(head, b.length - tail));
   const words = [...a.slice(0, head).map(sameWord), ...middle, ...a.slice(a.length - tail).map(sameWord)];
-  return joinChanges(words);
+  return joinChanges(withoutIslands(words));
 }
 
 const sameWord = (text) => ({ kind: "same", text });
@@ -48,7 +49,24 @@ function commonWords(a, b) {
   return [...words, ...removed.slice(i), ...added.slice(j)];
 }
 
-/** Changes with only a space between them read better as one; of each, the old words come first. */
+/** The little that two texts share between two changes reads better as part of both: spaces, a short word. */
+function withoutIslands(words) {
+  const result = [];
+  for (let place = 0; place < words.length; ) {
+    let end = place;
+    while (end < words.length && words[end].kind === "same") end++;
+    const shared = words.slice(place, end);
+    const text = shared.map((word) => word.text).join("");
+    const isIsland = place > 0 && place < end && end < words.length && text.trim().length <= LONGEST_ISLAND;
+    if (isIsland) result.push({ kind: "del", text }, { kind: "ins", text });
+    else result.push(...shared);
+    if (end < words.length) result.push(words[end]);
+    place = end + 1;
+  }
+  return result;
+}
+
+/** Changes that follow each other, as one; of each, the old words come first. */
 function joinChanges(words) {
   const joined = [];
   let change = { del: "", ins: "" };
@@ -67,21 +85,14 @@ function joinChanges(words) {
     same(after);
     change = { del: "", ins: "" };
   };
-  words.forEach(({ kind, text }, place) => {
-    if (kind !== "same") {
+  for (const { kind, text } of words) {
+    if (kind === "same") {
+      flush();
+      same(text);
+    } else {
       change[kind] += text;
-      return;
     }
-    const open = change.del || change.ins;
-    const next = words[place + 1];
-    if (open && next && next.kind !== "same" && !text.trim()) {
-      change.del += text;
-      change.ins += text;
-      return;
-    }
-    flush();
-    same(text);
-  });
+  }
   flush();
   return joined;
 }

@@ -53,7 +53,7 @@ const EDITOR_LABELS = {
   edit_where_end: "at the end",
 
   edit_nothing_selected: "Select the words to be written anew first.",
-  edit_everything_selected: "Everything is selected. Leave at least one token, so that there is something to fit in with.",
+  edit_everything_selected: "Everything is selected, so nothing would be kept. Leave a word to fit in with, or write a new text on the Watch tab.",
   edit_nothing_to_edit: "There is no text to edit yet.",
   edit_too_long: "A text may have {max} tokens at most; this one would have {n}.",
 

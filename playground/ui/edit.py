@@ -68,9 +68,9 @@ def opened(text: str, model: str) -> str:
         raise gr.Error(plain(error), print_exception=False) from None
 
 
-def build(page: gr.Blocks) -> None:
-    """Lay out the tab and connect it. The texts and their history are kept in the visitor's browser, as the knobs."""
-    saved = gr.BrowserState(None, storage_key="diffusion-lm-playground-edit", secret="settings-are-not-secret")
+def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
+    """Lay out the tab and connect it. `saved` keeps the knobs in the visitor's browser, where the texts and their
+    history are kept as well."""
     boxes = {}
     with gr.Row(equal_height=False):
         with gr.Column(scale=7, min_width=320, elem_classes="stage"):

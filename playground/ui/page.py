@@ -18,14 +18,19 @@ def build() -> gr.Blocks:
     with gr.Blocks(
         title="Diffusion LM Playground", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)
     ) as page:
-        saved = gr.BrowserState(None, storage_key="diffusion-lm-playground", secret="settings-are-not-secret")
+        watched, edited = (_settings(key) for key in ("diffusion-lm-playground", "diffusion-lm-playground-edit"))
         gr.Markdown(TITLE, elem_id="title")
         with gr.Tab("Watch"):
-            watch.build(saved, page)
+            watch.build(watched, page)
         with gr.Tab("Edit"):
-            edit.build(page)
+            edit.build(edited, page)
         api.publish()
     return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
+
+
+def _settings(key: str) -> gr.BrowserState:
+    """The knobs of a tab, kept in the visitor's browser. In a tab itself it would be read too late."""
+    return gr.BrowserState(None, storage_key=key, secret="settings-are-not-secret")
 
 
 def launch(page: gr.Blocks, port: int | None = None, **options):

@@ -2,7 +2,9 @@
 
 import re
 
+import httpx
 import pytest
+from gradio_client import Client
 
 from playground.ui.edit import EXAMPLES, SELECTED
 
@@ -80,11 +82,7 @@ def test_several_spans_by_drag_and_click_and_nothing_else_changes(edit):
     accept(edit)
     after = document(edit)["ids"]
     assert after[0] == before[0] and after[4:-1] == before[4:-1]
-    assert text(edit).endswith(text_between(before, edit)) or "[[hi]]" in text(edit)
-
-
-def text_between(ids, page) -> str:
-    return page.evaluate(f"(n) => {EDITOR}.document().pieces.slice(4, n).join('')", len(ids))
+    assert ODD[ODD.index("said") : -len(" end")] in text(edit)
 
 
 def test_holes_may_grow_shrink_or_have_any_length(edit):
@@ -118,7 +116,7 @@ def test_undo_redo_branch_and_reload_lose_nothing(edit):
     edit.get_by_role("button", name="Redo").click()
     assert text(edit) == second
     edit.get_by_role("button", name="Undo").click()
-    edit.evaluate(f"{EDITOR}.select([[0, 4]])")
+    edit.evaluate(f"{EDITOR}.select([[22, 34]])")
     regenerate(edit)
     accept(edit)
     third = text(edit)
@@ -155,7 +153,7 @@ def test_nothing_selected_and_everything_selected_are_said_and_no_run_starts(edi
     cell(edit, 0).focus()
     edit.keyboard.press("Control+a")
     edit.click("#edit-run")
-    assert "Everything is selected." in edit.locator("#edit-canvas").inner_text()
+    assert "Everything is selected" in edit.locator("#edit-canvas").inner_text()
     assert edit.locator("#edit-run").inner_text() == "Regenerate"
 
 
@@ -211,10 +209,6 @@ def test_a_phone_has_no_sideways_scroll_and_runs(visitor, arrive):
 
 
 def test_what_a_stranger_sends_by_hand_is_refused(url):
-    from gradio_client import Client
-
-    import httpx
-
     config = httpx.get(f"{url}config").json()
     number = next(
         d["id"] for d in config["dependencies"] if d["targets"] and d["targets"][0][1] == "go" and len(d["inputs"]) > 10

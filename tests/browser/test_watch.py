@@ -275,10 +275,10 @@ def test_enter_in_the_prompt_runs_and_a_starter_runs_at_once(page):
 
 
 def test_what_the_sampler_does_is_said(page):
-    assert "fresh noise at each step" in page.locator(".sampler-help").inner_text()
+    assert "fresh noise at each step" in page.locator(".prose.sampler-help").inner_text()
     page.locator("#knob-sampler input").click()
     page.get_by_role("option", name="ode").click()
-    page.wait_for_function("document.querySelector('.sampler-help').innerText.startsWith('The deterministic')")
+    page.wait_for_function("document.querySelector('.prose.sampler-help').innerText.startsWith('The deterministic')")
 
 
 def test_a_reload_keeps_the_knobs(page):

@@ -308,7 +308,7 @@ def test_presets(mount):
     ("pieces", "spans", "sentence"),
     [
         (STORY, [], "Select the words to be written anew first."),
-        (["One", " two"], [[0, 2]], "Everything is selected."),
+        (["One", " two"], [[0, 2]], "Everything is selected"),
         ([], [], "There is no text to edit yet."),
     ],
 )
