@@ -30,6 +30,8 @@ COLD_START = (
 
 def measure(browser: bool = False, training: bool = False) -> dict:
     """All figures, with the facts of the machine. Times in milliseconds unless the name says otherwise."""
+    for name in zoo.catalogue():
+        zoo.load(name)  # a model that cannot be used is said here, before the first figure
     found = {"machine": machine(), "cold_start_seconds": cold_start(), "models": {}}
     for name in zoo.catalogue():
         found["models"][name] = engine(name) | first_frame(name) | {"output_tokens_per_second": throughput(name)}

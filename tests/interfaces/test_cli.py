@@ -1,12 +1,14 @@
 """`python -m playground`, in this process and once as a real one."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
 import playground
+from playground.denoisers import zoo
 from playground.interfaces.cli import main
 from playground.trace import Trace
 
@@ -77,3 +79,18 @@ def test_infill_refuses_what_it_cannot_do_with_status_2(capsys, text):
     assert main(["infill", "--text", text]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("playground: text: ")
+
+
+def test_bench_names_a_damaged_model_before_it_measures(tmp_path):
+    good = zoo.models_folder() / "stories-masked"
+    (tmp_path / "damaged").mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / "damaged" / name).symlink_to(good / name)
+    (tmp_path / "damaged" / "model.safetensors").write_bytes(b"cut short")
+    done = subprocess.run(
+        [sys.executable, "-m", "playground", "bench"],
+        env=os.environ | {"PLAYGROUND_MODELS": str(tmp_path)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("playground: damaged: model.safetensors is missing, cut short")
