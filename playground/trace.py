@@ -100,7 +100,7 @@ class Trace:
     def best(self) -> int:
         """The row whose new words fit best, of an edit; else the first."""
         scores = (self.end or {}).get("scores", [])
-        return next((row for row, score in enumerate(scores) if score["best"]), 0)
+        return next((row for row, score in enumerate(scores) if score.get("best")), 0)
 
     @property
     def text(self) -> str:
@@ -147,7 +147,7 @@ class Trace:
             head, frames = data["head"], data["frames"]
             if not (_is_head(head) and isinstance(frames, list) and frames and all(map(_is_frame, frames))):
                 raise TypeError
-            if not (data["end"] is None or isinstance(data["end"], dict)):
+            if not (data["end"] is None or _is_end(data["end"], len(frames[-1]["rows"]))):
                 raise TypeError
             if (data["format"], data["version"]) != (FORMAT, VERSION):
                 raise TraceError(f"This trace is {data['format']} version {data['version']}; this app reads {VERSION}.")
@@ -211,6 +211,12 @@ def _step(frame: dict, index: int) -> Step:
 
 def _is_head(head) -> bool:
     return isinstance(head, dict) and all(isinstance(head.get(key), dict) for key in ("recipe", "model"))
+
+
+def _is_end(end, rows: int) -> bool:
+    """Whether an end is one, with a score for each row where there are scores."""
+    scores = end.get("scores", [{}] * rows) if isinstance(end, dict) else None
+    return isinstance(scores, list) and len(scores) == rows and all(isinstance(score, dict) for score in scores)
 
 
 def _is_frame(frame) -> bool:

@@ -234,3 +234,20 @@ def test_from_left_to_right_a_step_is_planned_for_every_open_cell():
     recipe = Recipe.parse({"model": "stories-autoregressive", "prompt": "Once upon a time", "length": 16, "seed": 2})
     *_, trace = record(recipe)
     assert {frame["n"] for frame in trace.frames} == {16 - trace.head["given"]}
+
+
+@pytest.mark.parametrize("scores", [7, [], [3], [{}, {}]])
+def test_scores_that_are_not_one_for_each_row_are_refused(trace, scores):
+    data = json.loads(trace.to_json())
+    data["end"]["scores"] = scores
+    with pytest.raises(TraceError, match="is not a trace"):
+        Trace.from_json(json.dumps(data))
+
+
+def test_a_trace_of_an_edit_says_what_is_new_and_which_row_is_the_best():
+    trace = playground.infill(text="Tom was [[sad]]. [[+3]] He ran.", seed=3, steps=2, samples=3)
+    again = Trace.from_json(trace.to_json())
+    assert again.text == trace.text == trace.texts[trace.best] and again.end == trace.end
+    assert again.written == trace.written
+    for text, (first, second) in zip(trace.texts, trace.written, strict=True):
+        assert text == f"Tom was{first}.{second} He ran."
