@@ -236,7 +236,7 @@ def test_from_left_to_right_a_step_is_planned_for_every_open_cell():
     assert {frame["n"] for frame in trace.frames} == {16 - trace.head["given"]}
 
 
-@pytest.mark.parametrize("scores", [7, [], [3], [{}, {}]])
+@pytest.mark.parametrize("scores", [7, [], [3], [{}] * 9])
 def test_scores_that_are_not_one_for_each_row_are_refused(trace, scores):
     data = json.loads(trace.to_json())
     data["end"]["scores"] = scores
