@@ -61,10 +61,11 @@ def ode(denoiser, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, st
 def descend(
     denoiser, z: Tensor, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], *, levels: list[float], schedule,
     temperature: float = 1.0, guidance: float = 0.0, churn: float = 1.0, self_conditioning: bool = True,
-    rounding: str = "contextual", code: Tensor | None = None,
+    rounding: str = "contextual", code: Tensor | None = None, held: tuple[Tensor, Tensor] | None = None,
 ) -> Iterator[Step]:  # fmt: skip
     """From latents z [B, L, De] at noise level levels[0] down the levels, one Step a level. `code` [B, De]: the
-    semantic code the denoiser is shown; guidance pushes away from what it says without code and given cells."""
+    semantic code the denoiser is shown; guidance pushes away from what it says without code and given cells.
+    `held` (embeddings [B, L, De], levels [B]): above its level, a row's clean embeddings are taken to be these."""
     table = denoiser.table()
     rounded = table.to(denoiser.tokens.dtype)  # for the one product over the vocabulary that a step costs
     device, given = table.device, fixed.to(table.device)
@@ -72,7 +73,7 @@ def descend(
     known = given[..., None]
     inner = followed(ids, fixed, denoiser.vocab_size)
     guiding = guidance > 0 and (bool(fixed.any()) or code is not None)
-    estimate = torch.zeros_like(z)
+    estimate = torch.zeros_like(z) if held is None else held[0]
     steps = len(levels)
 
     for k, u in enumerate(levels):
@@ -85,6 +86,8 @@ def descend(
             logits = guided(logits, denoiser(z.masked_fill(known, 0.0), g, hint, nothing, table=table), guidance)
         logits = without_marks(logits, inner)
         estimate = expected_embedding(logits, rounded, temperature).float()
+        if held is not None:
+            estimate = torch.where((held[1] < u)[:, None, None], held[0], estimate)
         yield _step(logits, z, table, estimate, ids, fixed, k, steps, u, rounding, (k + 1) * (1 + guiding))
         if k + 1 < steps:
             noise = normal(z.shape[1:], rngs, device) if churn > 0 else None
