@@ -36,6 +36,18 @@ def infill(text: str, **fields) -> "Trace":
     return generate(**Recipe.edit(fields | {"text": text}))
 
 
+def interpolate(a: str, b: str, **fields) -> "Trace":
+    """A path of texts from `a` to `b`, with the fields of playground.interpolation.Blend: `.texts` has the text of each
+    point, `.end["path"]` what was measured of them. Raises as `generate`."""
+    from playground.engine import RunError
+    from playground.interpolation import Blend, record
+
+    *_, trace = record(Blend.parse(fields | {"a": a, "b": b}))
+    if trace.end["status"] == "error":
+        raise RunError(trace.end["message"])
+    return trace
+
+
 def stream(**fields) -> Iterator["Step"]:
     """The Steps of a run, live; close the iterator to stop it."""
     from playground.engine import run

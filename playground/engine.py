@@ -62,22 +62,26 @@ class Run:
         ids, fixed = self.canvas.ids, self.canvas.fixed
         rngs = [torch.Generator().manual_seed(seed) for seed in recipe.seeds]
         sampler = sampled(self.model, recipe, ids, fixed, rngs)
+        yield from paced(sampler, self.model)
 
-        deadline, seconds = time.monotonic() + time_limit(), 0.0
-        while True:
-            started = time.perf_counter()
-            with torch.inference_mode():  # around each step: the mode is a thread's, and a generator may change thread
-                step = next(sampler, None)
-            seconds += time.perf_counter() - started
-            if step is None:
-                return
-            _check_finite(step, self.model)
-            yield step.timed(seconds)
-            if time.monotonic() > deadline:
-                raise RunError(
-                    f"Stopped after step {step.index + 1} of {step.total}: "
-                    f"the run passed the time limit of {time_limit():g} seconds."
-                )
+
+def paced(sampler: Iterator[Step], model: Model) -> Iterator[Step]:
+    """A sampler's Steps, each with the compute time so far, within the time limit. Raises RunError."""
+    deadline, seconds = time.monotonic() + time_limit(), 0.0
+    while True:
+        started = time.perf_counter()
+        with torch.inference_mode():  # around each step: the mode is a thread's, and a generator may change thread
+            step = next(sampler, None)
+        seconds += time.perf_counter() - started
+        if step is None:
+            return
+        _check_finite(step, model)
+        yield step.timed(seconds)
+        if time.monotonic() > deadline:
+            raise RunError(
+                f"Stopped after step {step.index + 1} of {step.total}: "
+                f"the run passed the time limit of {time_limit():g} seconds."
+            )
 
 
 def sampled(model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator]) -> Iterator[Step]:

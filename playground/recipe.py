@@ -101,7 +101,7 @@ class Recipe:
             recipe = replace(recipe, model=next(iter(zoo.catalogue()), ""))
         for name, f in known.items():
             if name in values and values[name] is not None:
-                recipe = replace(recipe, **{name: _typed(f, values[name])})
+                recipe = replace(recipe, **{name: typed(f, values[name])})
         if recipe.text:
             recipe = recipe._fitted_to_text(values)
         if values.get("steps") is None:
@@ -198,13 +198,7 @@ class Recipe:
     def _checked(self) -> "Recipe":
         if not zoo.catalogue():
             raise RecipeError("model", f"there is none in {zoo.models_folder()}.")
-        for f in fields(self):
-            value, low, high, choices = getattr(self, f.name), *(f.metadata[k] for k in ("low", "high", "choices"))
-            if low is not None and not low <= value <= high:
-                kind = "whole numbers" if f.type is int else "numbers"
-                raise RecipeError(f.name, f"{_shown(value)} is out of range; allowed: {kind} from {low} to {high}.")
-            if choices is not None and value not in (allowed := list(choices(self))):
-                raise RecipeError(f.name, f"{value[:40]!r} is unknown; allowed: {', '.join(allowed)}.")
+        check_ranges(self)
         if len(self.prompt) > MAX_PROMPT_CHARACTERS:
             raise RecipeError("prompt", f"has {len(self.prompt):,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
         if self.strength < 1 and not self.text:
@@ -217,6 +211,17 @@ class Recipe:
 _NAMES = [f.name for f in fields(Recipe)]
 GENERATE_FIELDS = [name for name in _NAMES if name not in ("text", "strength")]
 EDIT_FIELDS = [name for name in _NAMES if name not in ("prompt", "length", "block")]  # a text holds all words and ends
+
+
+def check_ranges(settings) -> None:
+    """Every knob of a dataclass within its range or among its choices, else RecipeError."""
+    for f in fields(settings):
+        value, low, high, choices = getattr(settings, f.name), *(f.metadata.get(k) for k in ("low", "high", "choices"))
+        if low is not None and not low <= value <= high:
+            kind = "whole numbers" if f.type is int else "numbers"
+            raise RecipeError(f.name, f"{_shown(value)} is out of range; allowed: {kind} from {low} to {high}.")
+        if choices is not None and value not in (allowed := list(choices(settings))):
+            raise RecipeError(f.name, f"{value[:40]!r} is unknown; allowed: {', '.join(allowed)}.")
 
 
 def advised_steps(length: int) -> int:
@@ -263,7 +268,7 @@ def format_pins(pins: Mapping[int, str]) -> str:
     return ", ".join(f"{cell}:{word}" for cell, word in pins.items())
 
 
-def _typed(f, value):
+def typed(f, value):
     """`value` as the field's type, where nothing is lost by it; else RecipeError."""
     if f.name == "pins":
         return _typed_pins(value)

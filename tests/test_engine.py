@@ -62,6 +62,8 @@ def test_each_row_of_a_batch_equals_that_row_alone(model, dtype, fields):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_logits_of_a_row_are_the_same_to_the_bit_in_a_batch(dtype):
     """Rounding that depends on the batch would now and then turn a word, too rarely for a short run to show it."""
+    if dtype == "bfloat16" and zoo.best_dtype("cpu") != dtype:
+        pytest.skip("this processor has no bfloat16 of its own, so no run is in bfloat16 unless one asks for it")
     denoiser = zoo.load_folder(zoo.models_folder() / MODELS[0], device="cpu", dtype=dtype).denoiser
     generator = torch.Generator().manual_seed(2)
     z, hint = torch.randn(2, 4, 24, 128, generator=generator)

@@ -105,9 +105,10 @@ def denoise_step(
     z: Tensor, estimate: Tensor, schedule, u: float, v: float, churn: float, noise: Tensor | None
 ) -> Tensor:
     """From noise level u to v < u. With churn 1, a draw from q(z_v | z_u, x_hat), whose variance is
-    sigma_v^2 (1 - exp(g_v - g_u)); that share of the noise is drawn anew, the rest keeps its direction."""
+    sigma_v^2 (1 - exp(g_v - g_u)); that share of the noise is drawn anew, the rest keeps its direction. With churn 0
+    it may also go up, v > u."""
     alpha, sigma, alpha_next, sigma_next = schedule.alpha(u), schedule.sigma(u), schedule.alpha(v), schedule.sigma(v)
-    fresh = churn * sigma_next * math.sqrt(-math.expm1(schedule.log_nsr(v) - schedule.log_nsr(u)))
+    fresh = churn * sigma_next * math.sqrt(max(-math.expm1(schedule.log_nsr(v) - schedule.log_nsr(u)), 0.0))
     direction = (z - alpha * estimate) / sigma
     z = alpha_next * estimate + math.sqrt(max(sigma_next**2 - fresh**2, 0.0)) * direction
     return z if noise is None else z + fresh * noise

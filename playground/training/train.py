@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from tqdm import tqdm
 
-from playground.denoisers import zoo
+from playground.denoisers import minilm, zoo
 from playground.engine import complete
 from playground.recipe import Recipe
 from playground.samplers import SAMPLERS
@@ -158,7 +158,7 @@ class Training:
                 raise TrainingError(f"tokenizer {given} is not the one that {folder.name} was trained with.")
             return given, denoiser
         if plan.init == "minilm":
-            initial.minilm_folder()  # said before anything is computed
+            minilm.folder()  # said before anything is computed
         if plan.tokenizer:
             given = Path(plan.tokenizer)
         else:

@@ -215,7 +215,10 @@ def test_probability_and_entropy_are_those_at_temperature_one():
 def test_nearest_is_the_token_of_the_closest_embedding():
     table = reading().table()
     z = table[torch.tensor([4, 0, 15])] + 0.1
-    assert nearest(z, table).tolist() == [4, 0, 15] == torch.cdist(z, table).argmin(-1).tolist()
+    free, inner = torch.zeros(3, dtype=torch.bool), torch.tensor([False, True, False])
+    assert nearest(z, table, free).tolist() == [4, 0, 15] == torch.cdist(z, table).argmin(-1).tolist()
+    assert nearest(z, table, inner).tolist()[::2] == [4, 15]
+    assert nearest(z, table, inner)[1] > EOS  # text follows, so no mark may stand there
 
 
 def test_rounding_takes_the_latent_or_the_answer():

