@@ -1,6 +1,7 @@
 """How alike are two texts? Their embeddings compared, and the words that one would have to change to get the other."""
 
 from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 import torch
@@ -11,6 +12,7 @@ from playground.denoisers import minilm
 from playground.denoisers.zoo import Model
 from playground.quality import words
 
+SENTENCES = Path(__file__).resolve().parents[1] / "assets" / "examples" / "sentences.txt"
 RARE = 1e-3  # words more frequent than this share of all words count less
 
 
@@ -56,3 +58,14 @@ def edits(a: str, b: str) -> int:
         for j, other in enumerate(to, 1):
             row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (word != other)))
     return row[-1]
+
+
+@cache
+def plane(model: Model) -> tuple[list[str], Tensor, Tensor]:
+    """(sentences [n] of a map, written by our own models; where they lie on it [n, 2]; its axes [d, 2]): the two
+    directions in which their `WordMeans` differ most (PCA)."""
+    sentences = SENTENCES.read_text(encoding="utf-8").split("\n")[:-1]
+    found = embedders(model)[0].embed(sentences)
+    axes = torch.linalg.eigh(torch.cov(found.T)).eigenvectors[:, -2:].flip(1)
+    axes = axes * axes[axes.abs().argmax(0), torch.arange(2)].sign()  # an eigenvector's sign is arbitrary: fix it
+    return sentences, found @ axes, axes

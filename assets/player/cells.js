@@ -15,14 +15,31 @@ const HEAT_LEVELS = 7;
 function createTextView(context) {
   const element = make("div", "dlm-text");
   const rows = [];
+  const { single } = context.options;
+  let tallest = 0;
+  let width = 0;
   let moved = false;
 
   function draw(frame, previous) {
     matchRows(frame.rows.length);
-    frame.rows.forEach((row, index) => rows[index].draw(row, previous && previous.rows[index], frame));
+    frame.rows.forEach((row, index) => {
+      const shown = !single || index === context.view.row;
+      setHidden(rows[index].element, !shown);
+      if (shown) rows[index].draw(row, previous && previous.rows[index], frame);
+    });
+    if (single) keepTallest(rows[context.view.row].element);
     const moving = context.playback.isMoving();
     if (moved && !moving && context.isResult(frame)) rows.forEach((row) => row.settleHeight());
     moved = moving;
+  }
+
+  /** Where one row of several is drawn, what is below it stays in place when another one is. */
+  function keepTallest(row) {
+    if (element.clientWidth !== width) tallest = 0;
+    width = element.clientWidth;
+    if (row.offsetHeight <= tallest && tallest) return;
+    tallest = row.offsetHeight;
+    element.style.minHeight = tallest + "px";
   }
 
   function matchRows(count) {
@@ -31,7 +48,7 @@ function createTextView(context) {
       element.append(rows[rows.length - 1].element);
     }
     while (rows.length > count) rows.pop().destroy();
-    element.classList.toggle("dlm-many", count > 1);
+    element.classList.toggle("dlm-many", count > 1 && !single);
   }
 
   return {
@@ -74,12 +91,13 @@ function createRowView(context, rowIndex) {
   }
 
   function drawTitle(rowCount) {
-    const { labels, store, view } = context;
+    const { labels, store, view, options } = context;
     const seed = store.seed(rowIndex);
-    const name = fillLabel(labels.sample, { n: rowIndex + 1 });
-    const text = seed === null ? name : name + " · " + fillLabel(labels.seed, { seed });
+    const way = store.way(rowIndex);
+    const name = way === null ? fillLabel(labels.sample, { n: rowIndex + 1 }) : fillLabel(labels.way, { percent: way });
+    const text = seed === null || way !== null ? name : name + " · " + fillLabel(labels.seed, { seed });
     setText(title, text);
-    setHidden(title, rowCount < 2);
+    setHidden(title, rowCount < 2 || options.single);
     title.setAttribute("aria-pressed", String(view.row === rowIndex));
     line.setAttribute("aria-label", text);
   }

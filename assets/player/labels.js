@@ -9,6 +9,7 @@ const DEFAULT_LABELS = {
   differs: "Your pin changed {n} other words (dotted).",
   differs_one: "Your pin changed 1 other word (dotted).",
   sample: "Sample {n}",
+  way: "{percent}% of the way",
   seed: "seed {seed}",
   seeds: "seeds {seeds}",
 

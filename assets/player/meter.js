@@ -25,7 +25,7 @@ function meterParts(context, frame) {
     parts.push(fillLabel(labels.pace, { n: readableNumber((1000 * last.t) / last.s) }));
   }
   if (store.end && seconds > 0) parts.push(fillLabel(labels.took, { n: seconds.toFixed(2) }));
-  const seeds = ((store.head && store.head.rows) || []).map((row) => row.seed);
+  const seeds = [...new Set(((store.head && store.head.rows) || []).map((row) => row.seed))];
   if (seeds.length === 1) parts.push(fillLabel(labels.seed, { seed: seeds[0] }));
   if (seeds.length > 1) parts.push(fillLabel(labels.seeds, { seeds: seeds.join(", ") }));
   return parts;

@@ -2,7 +2,7 @@
 
 /** Build a player inside root. See README.md for the options and the data it takes. */
 function createPlayer(root, options) {
-  const settings = { onPin: null, onUnpin: null, onLive: null, onDraw: null, live: false, autoplay: false, mode: "full", theme: "host", ...options };
+  const settings = { onPin: null, onUnpin: null, onLive: null, onDraw: null, live: false, autoplay: false, single: false, mode: "full", theme: "host", ...options };
   const context = {
     options: settings,
     labels: { ...DEFAULT_LABELS, ...settings.labels },
@@ -49,6 +49,13 @@ function createPlayer(root, options) {
     },
     trace: () => context.store.trace(),
     text: (row) => context.text(row || 0),
+    /** The text of the newest step there is, whichever is shown. */
+    newest: (row) => context.newest(row),
+    /** With `single`: the sample to draw. */
+    show(row) {
+      parts.card.hide();
+      context.select(row, null);
+    },
     step: () => (context.frame() ? context.frame().s : null),
     goTo: (step) => context.goStep(step),
     play: () => context.playback.play(),
@@ -116,6 +123,10 @@ function addNavigation(context, parts) {
     if (context.isShown() && typeof written === "string") return written;
     return context.frame() ? rowText(context.frame().rows[row]) : "";
   };
+  context.newest = (row) => {
+    const written = store.end && store.end.texts && store.end.texts[row];
+    return typeof written === "string" ? written : rowText(store.last().rows[row]);
+  };
   context.focusedCell = () => {
     const target = parts.card.target();
     if (target && target.row === view.row) return target.position;
@@ -135,10 +146,10 @@ function addNavigation(context, parts) {
   };
 }
 
-function startRun({ view, playback }, parts) {
+function startRun({ options, view, playback }, parts) {
   playback.stop();
   parts.card.hide();
-  Object.assign(view, { index: 0, follow: true, playing: false, row: 0, cell: null });
+  Object.assign(view, { index: 0, follow: true, playing: false, row: options.single ? view.row : 0, cell: null });
 }
 
 /** Draws at most once per display frame, however many messages arrive. */

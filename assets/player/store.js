@@ -80,6 +80,11 @@ function createStore() {
   store.family = () => (store.head && store.head.model && store.head.model.family) || "";
   store.maxEntropy = () => (store.head && store.head.max_entropy) || 0;
   store.seed = (row) => (store.head && store.head.rows && store.head.rows[row] ? store.head.rows[row].seed : null);
+  /** How far a row is on a path between two texts, in percent; null where there is no path. */
+  store.way = (row) => {
+    const weight = store.head && store.head.rows && store.head.rows[row] && store.head.rows[row].weight;
+    return typeof weight === "number" ? Math.round(100 * weight) : null;
+  };
   store.piece = (id) => {
     const vocabulary = store.head && store.head.vocabulary;
     return vocabulary && vocabulary[id] !== undefined ? vocabulary[id] : "#" + id;

@@ -75,8 +75,8 @@ def naive(denoiser, points: Points, rng: torch.Generator, *, schedule) -> Iterat
 
 
 def shared_noise(
-    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float = 0.9, temperature: float = 1.0,
-    churn: float = 1.0, self_conditioning: bool = True,
+    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float = 0.9,
+    temperature: float = 1.0, churn: float = 1.0, self_conditioning: bool = True,
 ) -> Iterator[Step]:  # fmt: skip
     """Mixes the embeddings, adds the same noise at every point, and denoises: SDEdit (arXiv 2108.01073) on a mix. Too
     little noise leaves a jumble of both texts; too much forgets them, and the middle tells something else."""
@@ -93,8 +93,8 @@ def shared_noise(
 
 
 def noise_slerp(
-    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float = 0.7, temperature: float = 1.0,
-    self_conditioning: bool = True,
+    denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float = 0.7,
+    temperature: float = 1.0, self_conditioning: bool = True,
 ) -> Iterator[Step]:  # fmt: skip
     """Runs the denoising backwards from A and from B to their noises (DDIM inversion, arXiv 2010.02502), turns one
     noise into the other (slerp), and denoises. Every text is fluent, but between the ends it is often about neither."""

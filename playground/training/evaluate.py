@@ -14,7 +14,7 @@ from playground.quality import Judge, measure, ngrams
 from playground.recipe import Recipe, RecipeError
 from playground.samplers import knobs
 from playground.text import BOS, PAD
-from playground.training import infill
+from playground.training import infill, interpolate
 from playground.training.data import Corpus, CorpusError, Document, read_texts, split
 from playground.training.frontier import frontier
 from playground.training.report import rounded
@@ -57,6 +57,7 @@ def evaluate(settings: Settings, progress: Progress = lambda line: None) -> dict
     progress("reading the corpus")
     reference = Reference.read(settings, model) if settings.corpus else None
     holes = _holes(settings, model, reference) if settings.infill else None
+    pairs = _pairs(settings, model, reference) if settings.interpolate else None
     count = len(reference.texts) if reference else settings.samples
     real = measure(reference.texts, judge, reference.grams) if reference else None
     runs = _runs(settings, model)
@@ -81,6 +82,8 @@ def evaluate(settings: Settings, progress: Progress = lambda line: None) -> dict
         found["frontier"] = frontier(rows, real)
     if holes:
         found["infill"] = _infill(settings, runs, model, judge, reference, holes, progress)
+    if pairs:
+        found["interpolate"] = _interpolate(settings, model, judge, pairs, progress)
     return rounded(found | {"notes": _notes(settings, model, judge, found)})
 
 
@@ -146,6 +149,24 @@ def _infill(settings, runs: list[Recipe], model: Model, judge: Judge, reference,
         row = _knobs(recipe, baseline) | infill.fill(recipe, baseline, holes, readings)
         rows.append({"baseline": baseline.name} | row)
     return {"holes": len(holes.spans), "skipped": holes.skipped, "real": readings.real, "rows": rows, "baseline": said}
+
+
+def _pairs(settings: Settings, model: Model, reference: Reference) -> list[tuple[str, str]]:
+    if model.family != "continuous":
+        raise RecipeError("model", f"{model.name} is {model.family}; a path needs a continuous one.")
+    found = interpolate.pairs(reference.documents, model.tokenizer)
+    if not found:
+        raise RecipeError("corpus", "has no two held-out documents whose openings are short enough for a path.")
+    return found
+
+
+def _interpolate(settings: Settings, model: Model, judge: Judge, pairs, progress: Progress) -> dict:
+    rows, fields = [], {"steps": settings.steps[-1], "temperature": settings.recipe.temperature}
+    progress("interpolate: the first method")
+    for row in interpolate.compare(model, settings.recipe.seed, pairs, judge, **fields):
+        rows.append(row)
+        progress(f"interpolate: {row['method']} done")
+    return {"pairs": len(pairs), "rows": rows} | fields
 
 
 def _baseline(model: Model, judge: Judge, reference: Reference) -> tuple[Model | None, str]:

@@ -12,6 +12,12 @@ HOLES = {
 }  # fmt: skip
 
 
+PATHS = {
+    "level": "level", "distinct": "distinct", "between_over_ends": "between / ends", "ends": "ends",
+    "seconds_per_path": "s/path",
+}  # fmt: skip
+
+
 def table(found: dict) -> str:
     """The answer of `evaluate` as lines of text; a figure that does not apply is a dash."""
     lines = [
@@ -33,7 +39,21 @@ def table(found: dict) -> str:
             "text / real: perplexity of the whole texts",
             holes["baseline"],
         ]
+    if "interpolate" in found:
+        lines += ["", *_paths(found["interpolate"])]
     return "\n".join([*lines, "", *found["notes"]])
+
+
+def _paths(found: dict) -> list[str]:
+    rows = [row | row["correlation"] for row in found["rows"]]
+    heads = dict(zip(rows[0]["correlation"], rows[0]["correlation"], strict=True))
+    return [
+        f"interpolate: paths between {found['pairs']} pairs of held-out openings, {found['steps']} steps, "
+        f"T {found['temperature']:g}",
+        *_lines([(row["method"], row) for row in rows], PATHS | heads),
+        "distinct: different texts over points; between / ends: perplexity; ends: reproduced exactly; "
+        f"{' and '.join(heads)}: rank correlation of similarity to B with the place on the path",
+    ]
 
 
 def rounded(value):
@@ -51,7 +71,10 @@ def _rows(rows: list[dict], real: dict | None, columns: dict[str, str]) -> list[
         if real
         else []
     )
-    named += [(_name(row), row) for row in rows]
+    return _lines(named + [(_name(row), row) for row in rows], columns)
+
+
+def _lines(named: list[tuple[str, dict]], columns: dict[str, str]) -> list[str]:
     width = max(len(name) for name, _ in named)
     heads = [f"{head:>{max(9, len(head))}}" for head in columns.values()]
     lines = [" " * width + "  " + "  ".join(heads)]

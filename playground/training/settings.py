@@ -25,6 +25,7 @@ class Settings:
     corpus: str | None
     shares: dict[str, float] | None
     infill: bool
+    interpolate: bool
 
     @classmethod
     def parse(cls, values: Mapping) -> "Settings":
@@ -43,12 +44,14 @@ class Settings:
             raise RecipeError("judge", f"{given['judge'][:40]!r} is unknown; allowed: {', '.join(judges.JUDGES)}.")
         if given.get("infill") and "corpus" not in given:
             raise RecipeError("corpus", "is missing; infill hides the middle of real held-out text.")
+        if given.get("interpolate") and "corpus" not in given:
+            raise RecipeError("corpus", "is missing; interpolate pairs real held-out texts.")
         if "shares" in given and "corpus" not in given:
             raise RecipeError("corpus", "is missing; shares name the files of a corpus.")
         return cls(
             recipe, steps, sorted(temperatures), _samples(given.get("samples", 256)), given.get("judge", "bundled"),
             given.get("corpus"), parse_shares(",".join(given["shares"])) if "shares" in given else None,
-            bool(given.get("infill")),
+            bool(given.get("infill")), bool(given.get("interpolate")),
         )  # fmt: skip
 
 
@@ -75,6 +78,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--set", dest="knobs", action="append", metavar="NAME=VALUE", help="Any other field of the recipe; repeated."
     )
     parser.add_argument("--infill", action="store_true", help="Also hide the middle of real texts and fill it.")
+    parser.add_argument(
+        "--interpolate", action="store_true",
+        help="Also lead paths between held-out texts, by every method, at the last number of steps.",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="Print one line of JSON.")
 
 

@@ -39,17 +39,17 @@ class Textbox(gr.Textbox):
         return "" if value in (None, -1, "-1") else str(value)
 
 
-def component(name: str, recipe: Recipe, **kwargs):
-    """The component that edits one field, showing the field's value in `recipe`."""
-    f = FIELDS[name]
-    value = getattr(recipe, name)
+def component(name: str, settings, **kwargs):
+    """The component that edits one field of `settings`, a Recipe or another dataclass of knobs, showing its value."""
+    f = next(f for f in fields(settings) if f.name == name)
+    value = getattr(settings, name)
     about = {"label": f.metadata["label"], "info": f.metadata["help"], "elem_id": f"knob-{name}"} | kwargs
     if name == "pins":
         return gr.Textbox(format_pins(value), max_lines=3, **about)
     if name == "seed":
         return Textbox(value, max_lines=1, placeholder="random", **about)
     if f.metadata["choices"]:
-        return Dropdown(list(f.metadata["choices"](recipe)), value=value, **about)
+        return Dropdown(list(f.metadata["choices"](settings)), value=value, **about)
     if f.type is bool:
         return gr.Checkbox(value, **about)
     if f.type is str:
@@ -80,7 +80,12 @@ def for_model(model: str, sampler: str | None, names: list[str]) -> list[dict]:
 def sampler_help(family: str, sampler: str) -> str:
     """The first sentence of the sampler's docstring, without its references."""
     text = " ".join(SAMPLERS[family][sampler].__doc__.split())
-    return re.sub(r" \([^)]*arXiv[^)]*\)", "", re.split(r"(?<=\.) ", text)[0])
+    return without_references(re.split(r"(?<=\.) ", text)[0])
+
+
+def without_references(doc: str) -> str:
+    """A docstring as one line for readers, without its references in brackets."""
+    return re.sub(r" \([^)]*(arXiv|\d{4})[^)]*\)", "", " ".join(doc.split()))
 
 
 def _family(recipe: Recipe) -> str:

@@ -5,7 +5,7 @@ import os
 import gradio as gr
 
 from playground.interfaces import api
-from playground.ui import edit, watch
+from playground.ui import blend, edit, watch
 from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
@@ -18,12 +18,14 @@ def build() -> gr.Blocks:
     with gr.Blocks(
         title="Diffusion LM Playground", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)
     ) as page:
-        watched, edited = (_settings(key) for key in ("diffusion-lm-playground", "diffusion-lm-playground-edit"))
+        watched, edited, blended = (_settings("diffusion-lm-playground" + tab) for tab in ("", "-edit", "-blend"))
         gr.Markdown(TITLE, elem_id="title")
         with gr.Tab("Watch"):
             watch.build(watched, page)
         with gr.Tab("Edit"):
             edit.build(edited, page)
+        with gr.Tab("Blend"):
+            blend.build(blended, page)
         api.publish()
     return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
 

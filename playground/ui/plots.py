@@ -1,7 +1,13 @@
 """Plotly figures. Colours work on light and dark pages and for colour-blind readers; styles differ as well."""
 
-import plotly.graph_objects as go
+import html
+import textwrap
 
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from playground.denoisers import zoo
+from playground.similarity import embedders, plane
 from playground.trace import Trace
 
 AMBER, BLUE, GREY = "#c2701c", "#4f7fb8", "#8a8f98"
@@ -30,6 +36,71 @@ def run_figure(trace: Trace) -> go.Figure:
     )
     figure.update_yaxes(range=[-0.02, 1.02])
     return figure
+
+
+def path_figure(trace: Trace) -> go.Figure:
+    """A finished path: similarity to A and to B, words changed from them, and perplexity, each over the way from A to
+    B."""
+    path, way = trace.end["path"], _way(trace)
+    heads = ["similarity (cosine)", "words changed", "perplexity"]
+    figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.06)
+    ends = (("a", "A", BLUE, "circle"), ("b", "B", AMBER, "square"))
+    for end, name, colour, symbol in ends:
+        for i, found in enumerate(path["similarity"]):
+            figure.add_scatter(
+                x=way, y=found[end], name=f"to {name}: {found['name']}", mode="lines+markers", row=1, col=1,
+                line={"color": colour, "width": 2, "dash": "dot" if i else "solid"}, marker={"symbol": symbol},
+            )  # fmt: skip
+        label = "words changed from A" if end == "a" else "words still to change to B"
+        figure.add_scatter(
+            x=way, y=path["edits"][end], name=label, mode="lines+markers", row=2, col=1, showlegend=False,
+            line={"color": colour, "width": 2}, marker={"symbol": symbol},
+        )  # fmt: skip
+    if path["perplexity"]:
+        figure.add_scatter(
+            x=way, y=path["perplexity"], name="perplexity", mode="lines+markers", row=3, col=1, showlegend=False,
+            line={"color": GREY, "width": 2, "dash": "dash"},
+        )  # fmt: skip
+    layout = _layout("", "")
+    figure.update_layout(**{k: v for k, v in layout.items() if "axis" not in k} | {"height": 560})
+    figure.update_xaxes(**layout["xaxis"], ticksuffix="%")
+    figure.update_xaxes(title="way from A to B", row=3, col=1)
+    for row, head in enumerate(heads, 1):
+        figure.update_yaxes(**layout["yaxis"] | {"title": head}, rangemode="tozero" if row > 1 else "normal", row=row)
+    return figure
+
+
+def map_figure(trace: Trace) -> go.Figure:
+    """The path among sentences of the same kind, on the plane where these differ most."""
+    model = zoo.load(trace.recipe.model)
+    sentences, places, axes = plane(model)
+    path = embedders(model)[0].embed(trace.texts) @ axes
+    figure = go.Figure(layout=_layout("first principal axis", "second principal axis") | {"height": 420})
+    figure.update_layout(hovermode="closest")
+    figure.add_scatter(
+        x=places[:, 0], y=places[:, 1], mode="markers", name="other sentences", text=[_shown(s) for s in sentences],
+        hovertemplate="%{text}<extra></extra>", marker={"color": GREY, "size": 5, "opacity": 0.45},
+    )  # fmt: skip
+    figure.add_scatter(
+        x=path[:, 0], y=path[:, 1], mode="lines+markers", name="the path", text=[_shown(t) for t in trace.texts],
+        hovertemplate="%{text}<extra></extra>", line={"color": AMBER, "width": 2}, marker={"size": 8},
+    )  # fmt: skip
+    for place, name, at in ((path[0], "A", "top left"), (path[-1], "B", "top right")):
+        figure.add_scatter(
+            x=[float(place[0])], y=[float(place[1])], mode="markers+text", text=[f"<b>{name}</b>"], textposition=at,
+            marker={"size": 12, "color": AMBER}, textfont={"size": 16, "color": AMBER}, showlegend=False,
+            hoverinfo="skip",
+        )  # fmt: skip
+    return figure
+
+
+def _way(trace: Trace) -> list[float]:
+    return [100 * row["weight"] for row in trace.head["rows"]]
+
+
+def _shown(text: str) -> str:
+    """A text as a hover label may show it: Plotly reads tags in labels, so there are none."""
+    return "<br>".join(html.escape(line, quote=False) for line in textwrap.wrap(text, 60))
 
 
 def _layout(x: str, y: str) -> dict:

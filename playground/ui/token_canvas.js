@@ -1,4 +1,4 @@
-// Runs when Gradio loads the canvas, with the player or the editor filled in as source; `element`, `props`, `watch` and
+// Runs when Gradio loads the canvas, with the player or what is around it filled in as source; `element`, `props`, `watch` and
 // `trigger` are Gradio's.
 const source = SOURCE;
 const host = element.querySelector(".dlm-host");

@@ -1,5 +1,5 @@
-"""The player, or the editor around it, as a Gradio component: one JSON message in, the whole row drawn; what the
-visitor asks for comes back as events."""
+"""The player, or the editor or the blend around it, as a Gradio component: one JSON message in, the whole row drawn;
+what the visitor asks for comes back as events."""
 
 import json
 from functools import cache
@@ -12,12 +12,13 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 # The template is constant and never mentions the value: Gradio evaluates templates as code. The value is
 # read with watch() and drawn by the player with textContent.
 TEMPLATE = '<div class="dlm-host"></div>'
+CREATE = {"": "createPlayer", "editor": "createEditor", "blend": "createBlend"}
 GLUE = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 @cache
 def source(part: str) -> dict[str, str]:
-    """JavaScript and CSS of the player or the editor: its files joined in order.txt's order."""
+    """JavaScript and CSS of the player or what is around it: its files joined in order.txt's order."""
     folder = ASSETS / part
     order = (folder / "order.txt").read_text(encoding="utf-8").split()
     return {
@@ -28,20 +29,20 @@ def source(part: str) -> dict[str, str]:
 
 class TokenCanvas(gr.HTML):
     """Draws a Trace: `value` is a trace file's JSON or one message of a live run (`Trace.message`). With `storage`, the
-    key of a history in the browser, a text can be edited as well: `value` may be {document: {ids, pieces}, label,
-    select?, initial?} too.
+    key of a history in the browser, an editor is around it: `value` may be {document: {ids, pieces}, label, select?,
+    initial?} too. With `around` "blend" it shows a path.
 
     Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes; an editor's
     `go` has {ids, holes, pins, text} as event data. `pin` and `unpin` have {row, position, token, seed}. Any client can
     send any value there, so listeners check it.
     """
 
-    def __init__(self, value: str = "", storage: str = "", **kwargs):
-        player, parts = source("player"), [source("player")] + [source("editor")] * bool(storage)
+    def __init__(self, value: str = "", around: str = "", storage: str = "", **kwargs):
+        player, parts = source("player"), [source(part) for part in ("player", around) if part]
         given = {
             "js": "\n".join(part["js"] for part in parts),
             "css": "\n".join(part["css"] for part in parts),
-            "create": "createEditor" if storage else "createPlayer",
+            "create": CREATE[around],
             "player": player,
             "storage": storage,
         }

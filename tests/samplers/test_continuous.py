@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from playground.samplers.continuous import denoise_step, expected_embedding, nearest, ode, sde
 from playground.samplers.step import State
 from playground.schedules import SCHEDULES, Learned, Linear
+from playground.text import EOS
 
 V, DE, L = 16, 32, 6
 LOW = Linear(-8.0, 9.0)  # goes down to where z is its token

