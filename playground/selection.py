@@ -5,11 +5,20 @@ import json
 from playground import marks
 from playground.canvas import pinned_tokens
 from playground.marks import Hole, Marked
-from playground.recipe import RecipeError
+from playground.recipe import Recipe, RecipeError
 from playground.text import EOS, Tokenizer
 
 KEYS = ("ids", "holes", "pins", "text")
 PLACES = {"start": 0.0, "middle": 0.5, "end": 1.0}  # of a pinned word in its hole
+BESIDE = 2  # tokens that a hole has beside its word where it is made longer for it
+
+
+class NoRoom(RecipeError):
+    """A word that must stand in a hole and leaves no room there: the hole, and the tokens that would do."""
+
+    def __init__(self, hole: int, cells: int, sentence: str):
+        self.hole, self.cells, self.sentence = hole, cells, sentence
+        super().__init__("must contain", sentence)
 
 
 def asked(request, tokenizer: Tokenizer) -> dict:
@@ -33,7 +42,27 @@ def asked(request, tokenizer: Tokenizer) -> dict:
     marked = Marked(kept + ids[at:], places)
     if not (_is_list(pins) and len(pins) <= marks.MOST):
         raise RecipeError("pins", "is not a list.")
-    return {"text": marks.write(marked, tokenizer), "pins": dict(_pin(pin, marked, tokenizer) for pin in pins)}
+    return {"text": marks.write(marked, tokenizer), "pins": _pins(pins, marked, tokenizer)}
+
+
+def suited(knobs: dict, request: dict, tokenizer: Tokenizer) -> dict:
+    """The knobs as they suit a request that `asked` has checked: blanks and insertions have nothing to start from, so
+    alone they are written at strength 1. Raises RecipeError, in the words of the page."""
+    holes, ids = request["holes"], request["ids"]
+    if any(cells == "?" for *_, cells in holes) and Recipe.parse({"samples": knobs["samples"]}).samples < 2:
+        raise RecipeError(
+            "alternatives", "1 is too few where the model chooses a length, since each tries another; allowed: 2 to 4."
+        )
+    strength = Recipe.parse({"text": "[[a]] b", "strength": knobs["strength"]}).strength
+    if strength < 1 and not any(tokenizer.decode(ids[start:end]).strip(" _") for start, end, _ in holes):
+        strength = 1.0
+    if strength < 1 and any(cells not in (None, end - start) for start, end, cells in holes):
+        raise RecipeError(
+            "strength",
+            "below 1 starts from the selected words, so every selection must keep its length, without blanks or "
+            "insertions; set the strength to 1, or press “same” at each selection.",
+        )
+    return knobs | {"strength": strength}
 
 
 def _is_list(value) -> bool:
@@ -59,8 +88,27 @@ def _hole(hole, first: int, count: int) -> Hole:
     return Hole(start, end, cells)
 
 
-def _pin(pin, marked: Marked, tokenizer: Tokenizer) -> tuple[int, str]:
-    """The cell and the word as Recipe has them."""
+def _pins(pins: list, marked: Marked, tokenizer: Tokenizer) -> dict[int, str]:
+    """The pins as Recipe has them."""
+    found = [_pin(pin, marked, tokenizer) for pin in pins]
+    if found and marked.open_:
+        raise RecipeError(
+            "must contain", "a word needs every length to be known; switch off “model chooses”, or clear the word."
+        )
+    is_full = sum(size for *_, size in found) >= sum(hole.cells for hole in marked.holes)
+    for (index, _, word), (_, _, size) in zip(pins, found, strict=True):
+        have, need = marked.holes[index].cells, size + BESIDE
+        if size > have or is_full:
+            tokens = f"{size} token{'s' * (size > 1)}"
+            raise NoRoom(index, need, (
+                f"“{word.strip()[:40]}” takes {tokens}. To leave room for other words beside it, this selection was "
+                f"made longer: {have} → {need} tokens. Press Regenerate again."
+            ))  # fmt: skip
+    return {cell: exact for cell, exact, _ in found}
+
+
+def _pin(pin, marked: Marked, tokenizer: Tokenizer) -> tuple[int, str, int]:
+    """The cell and the word as Recipe has them, and how many tokens it takes."""
     index, where, word = pin if _is_list(pin) and len(pin) == 3 else (None, None, None)
     if not (_is_whole(index, 0, len(marked.holes)) and isinstance(where, str) and where in PLACES):
         raise RecipeError("pins", "each pin is a hole, start, middle or end, and a word.")
@@ -71,6 +119,4 @@ def _pin(pin, marked: Marked, tokenizer: Tokenizer) -> tuple[int, str]:
     first = 1 + hole.start + sum(h.cells - (h.end - h.start) for h in marked.holes[:index])
     exact = json.dumps(" " * bool(before or index) + word.strip(), ensure_ascii=False)
     size = len(pinned_tokens(first, exact, tokenizer))
-    if size > hole.cells:
-        raise RecipeError("pins", f"{word[:40]!r} takes {size} tokens and its hole has {hole.cells}; make it longer.")
-    return first + int((hole.cells - size) * PLACES[where]), exact
+    return first + int((hole.cells - size) * PLACES[where]), exact, size
