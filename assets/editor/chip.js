@@ -1,7 +1,5 @@
 "use strict";
 
-const PIN_PLACES = ["start", "middle", "end"];
-
 /** One hole in the list under the text: its words, its length, the word it must contain. */
 function createChip(context, index) {
   const { labels, selection } = context;
@@ -16,16 +14,22 @@ function createChip(context, index) {
     context.focusChip(Math.min(index, selection.holes.length - 1));
   });
   makeIcon("close", remove);
+  const why = make("p", "dlm-chip-why", element);
+  why.setAttribute("role", "alert");
 
   function draw() {
     const text = holeWords(context.document().pieces, hole(), labels);
+    const { refusal } = selection;
     setText(words, text);
     nameButton(words, fillLabel(labels.edit_hole_go, { words: text }));
     element.setAttribute("aria-label", fillLabel(labels.edit_hole, { n: index + 1, words: text }));
     length.draw();
-    pin.draw();
+    pin.draw({ n: index + 1, words: text });
+    setText(why, refusal && refusal.index === index ? refusal.sentence : "");
+    setHidden(why, !why.textContent);
   }
-  return { element, draw, focus: () => remove.focus() };
+  const show = () => element.scrollIntoView({ block: "nearest" });
+  return { element, draw, show, focus: () => remove.focus() };
 }
 
 function holeWords(pieces, hole, labels) {
@@ -79,11 +83,9 @@ function makePinControl(context, parent, hole) {
   input.type = "text";
   input.placeholder = labels.edit_pin;
   input.title = labels.edit_pin_hint;
-  input.setAttribute("aria-label", labels.edit_pin_hint);
   input.autocomplete = "off";
   input.spellcheck = false;
   const select = make("select", "dlm-pin-where", element);
-  select.setAttribute("aria-label", labels.edit_where);
   for (const where of PIN_PLACES) make("option", "", select, labels["edit_where_" + where]).value = where;
   select.value = "middle";
 
@@ -94,8 +96,10 @@ function makePinControl(context, parent, hole) {
   input.addEventListener("input", change);
   select.addEventListener("change", change);
 
-  function draw() {
+  function draw(place) {
     const { pin } = hole();
+    input.setAttribute("aria-label", fillLabel(labels.edit_pin_name, place));
+    select.setAttribute("aria-label", fillLabel(labels.edit_where, place));
     if (input.value.trim() !== (pin ? pin.word.trim() : "")) input.value = pin ? pin.word : "";
     if (pin && select.value !== pin.where) select.value = pin.where;
     setHidden(select, !pin);

@@ -54,7 +54,7 @@ def test_the_text_is_drawn_as_it_is(mount):
 def test_dragging_selects_the_tokens_it_passes(mount):
     page = mount(STORY)
     drag(page, 7, 10)
-    assert holes(page) == [[7, 11, None]] and summary(page) == "1 span, 4 tokens selected"
+    assert holes(page) == [[7, 11, None]] and summary(page) == "4 tokens selected"
     drag(page, 20, 18)
     assert holes(page) == [[7, 11, None], [18, 21, None]]
     assert page.evaluate("() => changes.at(-1)") == {
@@ -91,7 +91,7 @@ def test_clicking_toggles_and_neighbours_join(mount):
     assert holes(page) == [[3, 6, None]]
     page.wait_for_timeout(600)
     cell(page, 4).click()
-    assert holes(page) == [[3, 4, None], [5, 6, None]] and summary(page) == "2 spans, 2 tokens selected"
+    assert holes(page) == [[3, 4, None], [5, 6, None]] and summary(page) == "2 selections, 2 tokens selected"
 
 
 def test_double_click_takes_the_word_and_triple_click_the_sentence(mount):
@@ -191,9 +191,9 @@ def test_what_a_screen_reader_is_told(mount):
         cell(page, 4).get_attribute("aria-selected") == "true"
         and cell(page, 5).get_attribute("aria-selected") == "false"
     )
-    status = page.get_by_role("status").filter(has_text="1 span, 1 token selected")
+    status = page.get_by_role("status").filter(has_text="1 token selected")
     assert status.count() == 1
-    assert page.get_by_role("group", name="Hole 1: two").count() == 1
+    assert page.get_by_role("group", name="Selection 1: two").count() == 1
 
 
 def test_alt_click_makes_room_between_two_tokens(mount):
@@ -307,7 +307,7 @@ def test_presets(mount):
 @pytest.mark.parametrize(
     ("pieces", "spans", "sentence"),
     [
-        (STORY, [], "Select the words to be written anew first."),
+        (STORY, [], "First select the words to rewrite."),
         (["One", " two"], [[0, 2]], "Everything is selected"),
         ([], [], "There is no text to edit yet."),
     ],
