@@ -42,7 +42,8 @@ def asked(request, tokenizer: Tokenizer) -> dict:
     marked = Marked(kept + ids[at:], places)
     if not (_is_list(pins) and len(pins) <= marks.MOST):
         raise RecipeError("pins", "is not a list.")
-    return {"text": marks.write(marked, tokenizer), "pins": _pins(pins, marked, tokenizer)}
+    blanks = [start < end and not tokenizer.decode(ids[start:end]).strip(" _") for start, end, _ in holes]
+    return {"text": marks.write(marked, tokenizer), "pins": _pins(pins, marked, blanks, tokenizer)}
 
 
 def suited(knobs: dict, request: dict, tokenizer: Tokenizer) -> dict:
@@ -88,21 +89,22 @@ def _hole(hole, first: int, count: int) -> Hole:
     return Hole(start, end, cells)
 
 
-def _pins(pins: list, marked: Marked, tokenizer: Tokenizer) -> dict[int, str]:
-    """The pins as Recipe has them."""
+def _pins(pins: list, marked: Marked, blanks: list[bool], tokenizer: Tokenizer) -> dict[int, str]:
+    """The pins as Recipe has them. A blank may be filled by its word alone, if anything else is to be written."""
     found = [_pin(pin, marked, tokenizer) for pin in pins]
     if found and marked.open_:
         raise RecipeError(
             "must contain", "a word needs every length to be known; switch off “model chooses”, or clear the word."
         )
-    is_full = sum(size for *_, size in found) >= sum(hole.cells for hole in marked.holes)
+    room = sum(hole.cells for hole in marked.holes) - sum(size for *_, size in found)
     for (index, _, word), (_, _, size) in zip(pins, found, strict=True):
-        have, need = marked.holes[index].cells, size + BESIDE
-        if size > have or is_full:
-            tokens = f"{size} token{'s' * (size > 1)}"
-            raise NoRoom(index, need, (
-                f"“{word.strip()[:40]}” takes {tokens}. To leave room for other words beside it, this selection was "
-                f"made longer: {have} → {need} tokens. Press Regenerate again."
+        have = marked.holes[index].cells
+        if size > have or room <= 0:
+            beside = 0 if blanks[index] and room > have - size else BESIDE
+            why = " and other words beside it" * bool(beside)
+            raise NoRoom(index, size + beside, (
+                f"“{word.strip()[:40]}” takes {size} token{'s' * (size > 1)}. This selection was made longer to hold "
+                f"it{why}: {have} → {size + beside} tokens. Press Regenerate again."
             ))  # fmt: skip
     return {cell: exact for cell, exact, _ in found}
 

@@ -97,8 +97,8 @@ def test_no_request_at_all_is_refused(tokenizer, nothing):
 @pytest.mark.parametrize(
     ("holes", "word", "hole", "cells", "sentence"),
     [
-        ([[5, 6, 4]], "hippopotamus", 0, 7, "“hippopotamus” takes 5 tokens. To leave room"),
-        ([[1, 2, None], [5, 6, 4]], "hippopotamus", 1, 7, "selection was made longer: 4 → 7 tokens. Press Regenerate"),
+        ([[5, 6, 4]], "hippopotamus", 0, 7, "“hippopotamus” takes 5 tokens. This selection was made longer to hold it"),
+        ([[1, 2, None], [5, 6, 4]], "hippopotamus", 1, 7, "beside it: 4 → 7 tokens. Press Regenerate again."),
         ([[5, 6, None]], "dragon", 0, 3, "“dragon” takes 1 token."),
     ],
 )  # fmt: skip
@@ -122,6 +122,23 @@ def test_a_word_and_a_length_that_the_model_chooses_do_not_go_together(tokenizer
 
 
 BLANKS = "The ___ ran to the park."
+
+
+def test_a_blank_may_be_filled_by_its_word_alone(tokenizer):
+    wanted = {
+        "ids": tokenizer.encode(BLANKS),
+        "holes": [[1, 5, 1]],
+        "pins": [[0, "start", "hippopotamus"]],
+        "text": BLANKS,
+    }
+    with pytest.raises(NoRoom) as alone:
+        asked(wanted, tokenizer)
+    with pytest.raises(NoRoom) as beside_others:
+        asked(wanted | {"holes": [[1, 5, 1], [8, 9, None]]}, tokenizer)
+    assert (alone.value.cells, beside_others.value.cells) == (7, 5)
+    assert beside_others.value.sentence.endswith(
+        "This selection was made longer to hold it: 1 → 5 tokens. Press Regenerate again."
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ function createCards(context, actions) {
     const isOpen = after.pieces.includes(MASK);
     const n = index + 1;
     const card = make("li", "dlm-alternative");
-    const head = make("div", "dlm-card-head", card);
+    const head = make("div", "dlm-offer", card);
     drawFacts(make("p", "dlm-facts", head), trace, index, labels);
     if (offered[index] && isBest(trace.end, index)) make("strong", "dlm-best", head, labels.edit_best).title = labels.edit_fit_hint;
     if (offered[index]) makeTool(head, "accept", labels.edit_accept, fillLabel(labels.edit_accept_hint, { n }), () => actions.accept(index));

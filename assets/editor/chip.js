@@ -33,9 +33,12 @@ function createChip(context, index) {
 }
 
 function holeWords(pieces, hole, labels) {
-  if (!isInsertion(hole)) return shortWords(pieces, hole.start, hole.end, labels);
+  const words = shortWords(pieces, hole.start, hole.end, labels);
+  const isBlank = !isInsertion(hole) && /^_+$/.test(words);
+  if (!isInsertion(hole) && !(isBlank && hole.start)) return words;
   const neighbour = hole.start > 0 ? atomAt(pieces, hole.start - 1) : atomAt(pieces, 0);
   const word = shortWords(pieces, ...neighbour, labels);
+  if (isBlank) return fillLabel(labels.edit_blank, { word });
   return fillLabel(hole.start > 0 ? labels.edit_after : labels.edit_before, { word });
 }
 

@@ -66,7 +66,7 @@ function buildEditor(context) {
   parts.history = createHistoryPanel(context);
   context.run = createRun(context);
   const { notice, view, bar, history } = parts;
-  context.root.append(notice.element, view.element, context.run.element, bar.element, history.element, createKeyList(context));
+  context.root.append(notice.element, view.element, context.run.element, bar.element, history.element);
   return parts;
 }
 
@@ -136,7 +136,8 @@ function createEditorNotice(context) {
 
   function draw() {
     setText(said, context.sentence);
-    setText(lead, labels[(selection.holes.length ? "edit_lead" : "edit_lead_none") + touch]);
+    const when = context.run.over ? "edit_lead_over" : (selection.holes.length ? "edit_lead" : "edit_lead_none") + touch;
+    setText(lead, labels[when]);
     setHidden(lead, !context.document().ids.length);
   }
   return { element, draw };

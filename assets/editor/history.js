@@ -15,6 +15,7 @@ function createHistoryPanel(context) {
   const summary = make("summary", "dlm-button dlm-tool", panel);
   const list = make("ol", "dlm-version-list", panel);
   const forget = makeForget(context, panel);
+  element.append(createKeyList(context));
   const entries = new Map();
   panel.addEventListener("toggle", () => draw());
 

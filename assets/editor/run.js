@@ -46,7 +46,9 @@ function createRun(context) {
     element.querySelectorAll(".dlm-row").forEach((row, index) => {
       if (!run.over || !cards.isOffered(index)) return;
       const hint = fillLabel(context.labels.edit_accept_hint, { n: index + 1 });
-      row.insertBefore(makeTool(row, "row-accept", context.labels.edit_accept, hint, () => accept(index)), row.querySelector(".dlm-line"));
+      const button = makeTool(row, "row-accept", context.labels.edit_accept, hint, () => accept(index));
+      const title = row.querySelector(".dlm-row-title");
+      if (!title.hidden) title.after(button);
     });
   }
 

@@ -192,7 +192,7 @@ def test_every_label_is_used_and_every_used_label_exists():
     named = set(re.findall(r"labels\.(edit_\w+)", text))
     built = {f"edit_where_{where}" for where in ("start", "middle", "end")}  # from the places of a pin
     built |= {name + end for name in ("edit_tokens", "edit_insertions") for end in ("", "_one")}
-    built |= {"edit_lead" + what + how for what in ("", "_none") for how in ("", "_touch")}
+    built |= {"edit_lead" + what + how for what in ("", "_none") for how in ("", "_touch")} | {"edit_lead_over"}
     assert named <= defined
     assert defined == named | built
 
