@@ -192,6 +192,59 @@ def test_stop_and_discard_bring_the_text_back_with_its_selection(edit):
     edit.wait_for_function("document.querySelector('#edit-run').innerText === 'Regenerate'")
 
 
+WORDS = r"The [A-Za-z]+ ran to the [a-z]+ and found a [a-z]+ under the tree\."
+
+
+@pytest.mark.parametrize("model", ["stories-continuous", "stories-masked"])
+def test_blanks_are_filled_with_words_at_once(edit, model):
+    edit.get_by_role("button", name="Another text").click()
+    edit.get_by_text("The ___ ran to the ___").first.click()
+    edit.wait_for_function(f"(text) => {EDITOR}.text(0) === text", arg=EXAMPLES[2])
+    assert "3 selections" in edit.locator("#edit-canvas").inner_text()
+    assert [cells for *_, cells in edit.evaluate(f"{EDITOR}.request().holes")] == [1, 1, 1]
+    history = edit.evaluate(f"{EDITOR}.history().nodes.map((node) => node.label)")
+    assert history == ["Example", "Example"]
+    for name, value in (("steps", "32"), ("strength", "0.4"), ("samples", "4"), ("temperature", "0.7")):
+        edit.locator(f"#edit-{name} input[type=number]").fill(value)
+        edit.locator(f"#edit-{name} input[type=number]").press("Tab")
+    edit.locator("#edit-seed textarea, #edit-seed input").first.fill("11")
+    edit.locator("#edit-seed textarea, #edit-seed input").first.press("Tab")
+    edit.locator("#edit-model input").fill(model)
+    edit.locator("#edit-model input").press("Enter")
+    edit.wait_for_timeout(500)
+    regenerate(edit)
+    trace = edit.evaluate(f"(({{head, end}}) => [head.model.name, end.texts])({EDITOR}.trace())")
+    assert trace[0] == model and all(re.fullmatch(WORDS, text) for text in trace[1]), trace
+
+
+def test_a_word_too_long_for_its_hole_makes_it_longer_and_stays_a_word(edit):
+    edit.evaluate(f"{EDITOR}.select([[22, 26]])")
+    edit.get_by_role("textbox", name="Must contain, selection 1").fill("hippopotamus")
+    edit.locator("#edit-canvas .dlm-free").click()
+    edit.click("#edit-run")
+    assert "switch off “model chooses”" in edit.locator("#edit-canvas .dlm-chip-why").inner_text()
+    edit.locator("#edit-canvas .dlm-free").click()
+    edit.click("#edit-run")
+    edit.wait_for_selector("#edit-canvas .dlm-chip-why:visible")
+    assert "4 → 7 tokens. Press Regenerate again." in edit.locator("#edit-canvas .dlm-chip-why").inner_text()
+    edit.wait_for_function("document.querySelector('#edit-run').innerText === 'Regenerate'")
+    regenerate(edit)
+    assert edit.locator(".toast-body").count() == 0
+    for words in edit.evaluate(f"{EDITOR}.trace().end.texts"):
+        assert re.search(r" hippopotamus(?![A-Za-z0-9])", words)
+
+
+def test_control_and_enter_regenerates_and_undo_can_be_undone(edit):
+    cell(edit, 3).focus()
+    edit.keyboard.press("Control+Enter")
+    edit.wait_for_selector("#edit-canvas .dlm-alternative")
+    edit.wait_for_function("document.activeElement.matches('.dlm-row-accept')")
+    edit.keyboard.press("Control+z")
+    assert "12 tokens selected" in edit.locator("#edit-canvas").inner_text()
+    edit.keyboard.press("Control+y")
+    assert edit.locator("#edit-canvas .dlm-alternative").count() == 2
+
+
 def test_a_pinned_word_stands_in_its_hole(edit):
     edit.get_by_placeholder(re.compile("must contain")).first.fill("dragon")
     regenerate(edit)
@@ -206,6 +259,8 @@ def test_a_phone_has_no_sideways_scroll_and_runs(visitor, arrive):
     page.wait_for_selector("#edit-canvas .dlm-cell:visible")
     regenerate(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    first = page.locator("#edit-canvas .dlm-row-accept").first.bounding_box()
+    assert first["y"] + first["height"] < page.locator("#edit-run").bounding_box()["y"]
 
 
 def test_what_a_stranger_sends_by_hand_is_refused(url):
