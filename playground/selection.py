@@ -1,6 +1,7 @@
 """What a visitor selected on a canvas, as a text with holes; checked, since any client can send any value."""
 
 import json
+from dataclasses import replace
 
 from playground import marks
 from playground.canvas import pinned_tokens
@@ -35,6 +36,8 @@ def asked(request, tokenizer: Tokenizer) -> dict:
     kept, places, at = [], [], 0
     for hole in holes:
         place = _hole(hole, at, len(ids))
+        if place.open_ and _is_blank(ids, place.start, place.end, tokenizer):
+            place = replace(place, cells=1)
         kept += ids[at : place.start]
         inside = ids[place.start : place.end] if place.keeps_length else []
         places.append(Hole(len(kept), len(kept) + len(inside), place.cells, place.open_))
@@ -42,7 +45,7 @@ def asked(request, tokenizer: Tokenizer) -> dict:
     marked = Marked(kept + ids[at:], places)
     if not (_is_list(pins) and len(pins) <= marks.MOST):
         raise RecipeError("pins", "is not a list.")
-    blanks = [start < end and not tokenizer.decode(ids[start:end]).strip(" _") for start, end, _ in holes]
+    blanks = [_is_blank(ids, start, end, tokenizer) for start, end, _ in holes]
     return {"text": marks.write(marked, tokenizer), "pins": _pins(pins, marked, blanks, tokenizer)}
 
 
@@ -55,7 +58,7 @@ def suited(knobs: dict, request: dict, tokenizer: Tokenizer) -> dict:
             "alternatives", "1 is too few where the model chooses a length, since each tries another; allowed: 2 to 4."
         )
     strength = Recipe.parse({"text": "[[a]] b", "strength": knobs["strength"]}).strength
-    if strength < 1 and not any(tokenizer.decode(ids[start:end]).strip(" _") for start, end, _ in holes):
+    if strength < 1 and all(start == end or _is_blank(ids, start, end, tokenizer) for start, end, _ in holes):
         strength = 1.0
     if strength < 1 and any(cells not in (None, end - start) for start, end, cells in holes):
         raise RecipeError(
@@ -64,6 +67,12 @@ def suited(knobs: dict, request: dict, tokenizer: Tokenizer) -> dict:
             "insertions; set the strength to 1, or press “same” at each selection.",
         )
     return knobs | {"strength": strength}
+
+
+def _is_blank(ids: list[int], start: int, end: int, tokenizer: Tokenizer) -> bool:
+    """Whether tokens are a blank to fill, as in a ___ here."""
+    text = tokenizer.decode(ids[start:end])
+    return text.endswith("_") and not text.strip(" _")
 
 
 def _is_list(value) -> bool:

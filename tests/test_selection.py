@@ -141,6 +141,11 @@ def test_a_blank_may_be_filled_by_its_word_alone(tokenizer):
     )
 
 
+def test_a_blank_of_any_length_is_a_word_or_a_few(tokenizer):
+    wanted = {"ids": tokenizer.encode(BLANKS), "holes": [[1, 5, "?"]], "pins": [], "text": BLANKS}
+    assert asked(wanted, tokenizer)["text"] == "The[[?1]] ran to the park."
+
+
 @pytest.mark.parametrize(
     ("text", "holes", "strength"),
     [

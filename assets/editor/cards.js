@@ -42,7 +42,7 @@ function createCards(context, actions) {
     return card;
   }
 
-  return { element, draw, count: () => offered.length, isOffered: (index) => Boolean(offered[index]) };
+  return { element, draw, count: () => offered.length, offers: () => offered.filter(Boolean).length, isOffered: (index) => Boolean(offered[index]) };
 }
 
 /** Whether a row can be accepted: it is whole, and another text than before. */

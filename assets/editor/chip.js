@@ -33,12 +33,11 @@ function createChip(context, index) {
 }
 
 function holeWords(pieces, hole, labels) {
-  const words = shortWords(pieces, hole.start, hole.end, labels);
-  const isBlank = !isInsertion(hole) && /^_+$/.test(words);
-  if (!isInsertion(hole) && !(isBlank && hole.start)) return words;
+  const blank = isBlank(pieces, hole.start, hole.end);
+  if (!isInsertion(hole) && !(blank && hole.start)) return shortWords(pieces, hole.start, hole.end, labels);
   const neighbour = hole.start > 0 ? atomAt(pieces, hole.start - 1) : atomAt(pieces, 0);
   const word = shortWords(pieces, ...neighbour, labels);
-  if (isBlank) return fillLabel(labels.edit_blank, { word });
+  if (blank) return fillLabel(labels.edit_blank, { word });
   return fillLabel(hole.start > 0 ? labels.edit_after : labels.edit_before, { word });
 }
 
@@ -46,6 +45,8 @@ function holeWords(pieces, hole, labels) {
 function makeLengthControl(context, parent, hole) {
   const { labels, selection } = context;
   const element = make("span", "dlm-chip-length", parent);
+  const hasWords = () => !isInsertion(hole()) && !isBlank(context.document().pieces, hole().start, hole().end);
+  const ownLength = () => (hasWords() ? null : isInsertion(hole()) ? INSERTED : BLANK_LENGTH);
   const resize = (cells) => selection.change(hole(), resizeHole(hole(), cells));
   const shorter = makeButton("dlm-shorter", element, labels.edit_shorter, () => resize(holeLength(hole()) - 1));
   makeIcon("minus", shorter);
@@ -55,25 +56,25 @@ function makeLengthControl(context, parent, hole) {
   const same = makeButton("dlm-same", element, labels.edit_same_hint, () => resize(null));
   setText(same, labels.edit_same);
   const free = makeButton("dlm-free", element, labels.edit_free_hint, () =>
-    resize(hole().cells === FREE_LENGTH ? Math.max(holeWidth(hole()), INSERTED * isInsertion(hole())) : FREE_LENGTH));
+    resize(hole().cells === FREE_LENGTH ? ownLength() : FREE_LENGTH));
   setText(free, labels.edit_free);
 
   function draw() {
     const isFree = hole().cells === FREE_LENGTH;
-    setText(count, lengthWords(hole(), labels));
+    setText(count, lengthWords(hole(), hasWords(), labels));
     shorter.disabled = isFree || holeLength(hole()) <= 1;
     longer.disabled = isFree || lengthAfter(context.document().ids.length, selection.holes) >= context.options.maxCells;
-    same.classList.toggle("dlm-unused", isInsertion(hole()));
+    same.classList.toggle("dlm-unused", !hasWords());
     same.setAttribute("aria-pressed", String(hole().cells === null));
     free.setAttribute("aria-pressed", String(isFree));
   }
   return { draw };
 }
 
-function lengthWords(hole, labels) {
+function lengthWords(hole, hasWords, labels) {
   if (hole.cells === FREE_LENGTH) return labels.edit_length_free;
   const n = holeLength(hole);
-  if (hole.cells !== null && !isInsertion(hole)) {
+  if (hole.cells !== null && hasWords) {
     return fillLabel(labels.edit_length_changed, { before: holeWidth(hole), n });
   }
   return n === 1 ? labels.edit_length_one : fillLabel(labels.edit_length, { n });

@@ -136,7 +136,7 @@ function createEditorNotice(context) {
 
   function draw() {
     setText(said, context.sentence);
-    const when = context.run.over ? "edit_lead_over" : (selection.holes.length ? "edit_lead" : "edit_lead_none") + touch;
+    const when = context.run.hasOffers() ? "edit_lead_over" : (selection.holes.length ? "edit_lead" : "edit_lead_none") + touch;
     setText(lead, labels[when]);
     setHidden(lead, !context.document().ids.length);
   }

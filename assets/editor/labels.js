@@ -7,7 +7,7 @@ const EDITOR_LABELS = {
   edit_empty: "No text yet. Type or paste one and it appears here, token by token.",
   edit_lead: "Grey words will be rewritten; everything else stays, token for token. Drag or click to choose others, then press Regenerate.",
   edit_lead_touch: "Grey words will be rewritten; everything else stays, token for token. Tap or swipe to choose others, then press Regenerate.",
-  edit_lead_over: "Accept the alternative you like, or discard them and choose other words. Everything else stayed, token for token.",
+  edit_lead_over: "Accept the alternative you like, or discard them and choose other words; Redo brings the alternatives back.",
   edit_lead_none: "Drag over words or click them to have them rewritten; everything else stays, token for token. Then press Regenerate.",
   edit_lead_none_touch: "Tap words or swipe along them to have them rewritten; everything else stays, token for token. Then press Regenerate.",
 

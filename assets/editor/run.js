@@ -6,6 +6,7 @@ function createRun(context) {
   const element = make("div", "dlm-run", context.root); // in the page from the start: the player reads its colours there
   const run = { shown: false, over: false };
   run.isBusy = () => run.shown && !run.over;
+  run.hasOffers = () => run.over && cards.offers() > 0;
   let name = null;
   let dismissed = null;
   let before = EMPTY_DOCUMENT;
@@ -55,12 +56,12 @@ function createRun(context) {
   const focusAccept = () => element.querySelector(".dlm-row-accept, .dlm-discard").focus();
 
   /** Put the text back; what is still to come of this run is not shown. */
-  run.dismiss = () => {
+  run.dismiss = (last = false) => {
     if (kept) kept.last = false;
     if (!run.shown) return;
     player.stop();
     dismissed = name;
-    if (run.over && cards.count()) kept = { version, last: false };
+    if (run.over && cards.count()) kept = { version, last };
     Object.assign(run, { shown: false, over: false });
     drawRowAccepts();
     context.redraw();
@@ -79,8 +80,7 @@ function createRun(context) {
   };
 
   run.discard = () => {
-    run.dismiss();
-    if (kept) kept.last = true;
+    run.dismiss(true);
     const [hole] = context.selection.holes;
     context.focusCell(hole ? hole.start : 0);
   };

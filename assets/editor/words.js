@@ -108,6 +108,8 @@ function blankSpans(pieces) {
   });
 }
 
+/** Whether a span is a blank and nothing else. */
+const isBlank = (pieces, start, end) => /^[ _]*_$/.test(documentText({ pieces: pieces.slice(start, end) }));
 const blankAt = (pieces, cell) => blankSpans(pieces).find(([start, end]) => start <= cell && cell < end) || null;
 
 /** Words of a span for a list, without the spaces around them and not longer than a glance. */

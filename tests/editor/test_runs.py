@@ -214,6 +214,7 @@ def test_what_undo_put_away_redo_brings_back(mount):
     page = edit(mount, rows=2)
     page.locator(".dlm-undo").click()
     assert text(page) == STORY and page.locator(".dlm-alternatives").is_hidden()
+    assert page.locator(".dlm-redo").is_enabled() and page.locator(".dlm-again").is_visible()
     page.evaluate("() => editor.select([[1, 2]])")
     page.locator(".dlm-redo").click()
     assert page.locator(".dlm-alternative").count() == 2 and page.locator(".dlm-redo").is_disabled()

@@ -325,6 +325,10 @@ def test_a_text_with_blanks_opens_with_its_blanks_selected(mount):
     page = mount(pieces)
     assert holes(page) == [[1, 5, 1], [8, 12, 1]]
     assert page.locator(".dlm-chip-words").all_inner_texts() == ["___ after “The”", "___ after “the”"]
+    assert page.locator(".dlm-chip-count").first.inner_text() == "1 token"
+    page.locator(".dlm-free").first.click()
+    page.locator(".dlm-free").first.click()
+    assert holes(page) == [[1, 5, 1], [8, 12, 1]] and page.locator(".dlm-same:not(.dlm-unused)").count() == 0
     page.locator(".dlm-clear").click()
     cell(page, 3).click()
     assert holes(page) == [[1, 5, 1]]
