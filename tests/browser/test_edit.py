@@ -276,3 +276,14 @@ def test_what_a_stranger_sends_by_hand_is_refused(url):
         )
     answer = Client(url, verbose=False).predict(text="a [[b]]", steps=1, api_name="/infill")
     assert answer["unchanged"]
+
+
+def test_a_list_of_choices_closes_when_tab_leaves_it(edit):
+    edit.locator("#edit-model input").click()
+    options = edit.locator("#edit-model .options")
+    options.wait_for()
+    edit.keyboard.press("Tab")
+    options.wait_for(state="hidden")
+    edit.locator("#edit-model input").click()
+    edit.locator("#edit-model li").nth(1).click()
+    assert edit.locator("#edit-model input").input_value() == "stories-masked"
