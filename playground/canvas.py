@@ -37,6 +37,11 @@ class Canvas:
         return cls(ids, fixed, pinned)
 
     @property
+    def after_pins(self) -> Tensor:
+        """The open cells right after a pinned word [B, L]."""
+        return self.pinned.roll(1, dims=1) & ~self.fixed & (torch.arange(self.fixed.shape[1]) > 0)
+
+    @property
     def given(self) -> int:
         """How many cells of a row are fixed, the fewest where rows differ."""
         return int(self.fixed.sum(1).min())

@@ -6,21 +6,26 @@ from torch import Tensor
 from playground.canvas import Canvas
 from playground.denoisers.zoo import Model
 from playground.samplers.step import Step
+from playground.samplers.whole import joined
 
 QUESTIONS = 16  # evaluations a row costs at most; in a longer hole, cells so far apart are hidden together
 BUDGET = 2048  # cells in one evaluation
 
 
 def verdict(model: Model, canvas: Canvas, last: Step) -> dict:
-    """The given cells of a finished run compared with what they were, and the fit of each row's new tokens."""
+    """The given cells of a finished run compared with what they were, and the fit of each row's new tokens. A row in
+    which a pinned word did not stay a word is `joined`, and never the best."""
     same = last.tokens == canvas.ids
     fits = [fit(model, ids, ~fixed) for ids, fixed in zip(last.tokens, canvas.fixed, strict=True)]
     scores = [{"nats": round(float(found.mean()), 4), "tokens": len(found)} for found in fits]
-    best = max(range(len(scores)), key=lambda i: scores[i]["nats"])
+    grown = joined(last.tokens, canvas.after_pins, torch.tensor(model.tokenizer.continuing)).tolist()
+    best = max((i for i in range(len(scores)) if not grown[i]), key=lambda i: scores[i]["nats"], default=None)
     return {
         "checked": int(canvas.fixed.sum()),
         "unchanged": bool(same[canvas.fixed].all()),
-        "scores": [score | {"best": i == best} for i, score in enumerate(scores)],
+        "scores": [
+            score | {"best": i == best} | ({"joined": True} if grown[i] else {}) for i, score in enumerate(scores)
+        ],
     }
 
 

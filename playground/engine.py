@@ -20,6 +20,7 @@ from playground.samplers.blocks import by_blocks
 from playground.samplers.refine import refine
 from playground.samplers.step import Step
 from playground.samplers.strength import partly
+from playground.samplers.whole import WholeWords
 from playground.schedules import schedule_for
 from playground.trace import Trace
 
@@ -61,7 +62,7 @@ class Run:
         recipe = self.recipe
         ids, fixed = self.canvas.ids, self.canvas.fixed
         rngs = [torch.Generator().manual_seed(seed) for seed in recipe.seeds]
-        sampler = sampled(self.model, recipe, ids, fixed, rngs)
+        sampler = sampled(self.model, recipe, ids, fixed, rngs, self.canvas.after_pins if recipe.text else None)
         yield from paced(sampler, self.model)
 
 
@@ -84,8 +85,14 @@ def paced(sampler: Iterator[Step], model: Model) -> Iterator[Step]:
             )
 
 
-def sampled(model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator]) -> Iterator[Step]:
-    """The Steps of any rows [B, L] under a recipe's sampler and knobs; one generator a row."""
+def sampled(
+    model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], apart: Tensor | None = None
+) -> Iterator[Step]:  # fmt: skip
+    """The Steps of any rows [B, L] under a recipe's sampler and knobs; one generator a row. The cells `apart` [B, L]
+    do not go on with the word before them."""
+    denoiser = model.denoiser
+    if apart is not None and apart.any():
+        denoiser = WholeWords(denoiser, apart, torch.tensor(model.tokenizer.continuing))
     options = {name: getattr(recipe, name) for name in own_knobs(model.family, recipe.sampler)}
     if "schedule" in options:
         options["schedule"] = schedule_for(recipe.schedule, model.denoiser)
@@ -95,12 +102,12 @@ def sampled(model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list
         sampler, options = partial(by_blocks, sampler), options | {"block": recipe.block}
     if recipe.strength < 1 and "strength" not in options:
         sampler, options = partial(partly, sampler), options | {"strength": recipe.strength}
-    steps = sampler(model.denoiser, ids, fixed, rngs, **options)
+    steps = sampler(denoiser, ids, fixed, rngs, **options)
     last = None
     for last in steps:
         yield last
     if recipe.refine and last is not None and "refine" in around:
-        yield from refine(last, model.denoiser, zoo.reader(model).denoiser, fixed, recipe.refine)
+        yield from refine(last, denoiser, zoo.reader(model).denoiser, fixed, recipe.refine)
 
 
 def run(recipe: Recipe) -> Iterator[Step]:

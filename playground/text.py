@@ -6,6 +6,7 @@ dealt to cells, such that joining the pieces gives exactly the text.
 """
 
 import unicodedata
+from functools import cached_property
 from pathlib import Path
 
 from tokenizers import Tokenizer as FastTokenizer
@@ -32,6 +33,11 @@ class Tokenizer:
         byte_of = _byte_of_symbol()
         symbols = [self._fast.id_to_token(i) for i in range(self.vocab_size)]
         self._bytes = [b"" if i <= EOS else bytes(byte_of[s] for s in symbol) for i, symbol in enumerate(symbols)]
+
+    @cached_property
+    def continuing(self) -> list[bool]:
+        """Whether each token goes on with the word before it: it begins with a letter or a digit, without a space."""
+        return [data.decode("utf-8", "ignore")[:1].isalnum() for data in self._bytes]
 
     def same_tokens(self, other: "Tokenizer") -> bool:
         return self._bytes == other._bytes

@@ -14,7 +14,8 @@ Schema (version 1), also of the live stream, whose messages are {run, seq, head?
              the estimated embedding on its two principal axes, in hundredths, flat
     end    status finished | stopped | error; message: a sentence or ""; texts; seconds; of an edit also
            checked: given tokens compared with the text's, unchanged: whether all are the same, scores: for each
-           row {nats: mean ln p of a new token under the model itself, tokens: how many, best}
+           row {nats: mean ln p of a new token under the model itself, tokens: how many, best, joined?: a pinned word
+           was gone on with by the token after it}
 """
 
 import json

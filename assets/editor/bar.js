@@ -1,5 +1,7 @@
 "use strict";
 
+const LONGEST_NAMED = 18; // letters of the word that a button names
+
 /** Under the text: what is selected, in words, and what can be done with it. */
 function createBar(context) {
   const { labels, selection } = context;
@@ -7,7 +9,7 @@ function createBar(context) {
   const tools = make("div", "dlm-tools", element);
   const summary = make("p", "dlm-summary", tools);
   summary.setAttribute("role", "status");
-  const insert = makeTool(tools, "insert", labels.edit_insert, labels.edit_insert, () => selection.insertAtFocus());
+  const insert = makeTool(tools, "insert", "", "", () => selection.insertAtFocus());
   const clear = makeTool(tools, "clear", labels.edit_clear, labels.edit_clear_hint, () => {
     selection.clear();
     context.focusCell(selection.focus || 0);
@@ -31,10 +33,10 @@ function createBar(context) {
     const { pieces } = context.document();
     setText(summary, selectionWords(selection.holes, labels));
     summary.classList.toggle("dlm-quiet", !selection.holes.length);
-    const place = selection.focus === null ? pieces.length - 1 : selection.focus;
     if (pieces.length) {
-      const word = shortWords(pieces, ...atomAt(pieces, clamp(place, 0, pieces.length - 1)), labels);
-      nameButton(insert, fillLabel(labels.edit_insert_after, { word }));
+      const word = shortWords(pieces, ...wordBefore(pieces, selection.insertionPlace()), labels, LONGEST_NAMED);
+      setText(insert.firstElementChild, fillLabel(labels.edit_insert, { word }));
+      nameButton(insert, fillLabel(labels.edit_insert_hint, { word }));
     }
     setHidden(clear, !selection.holes.length);
     findPresets(pieces);
@@ -53,7 +55,13 @@ function createBar(context) {
     if (chips[index]) chips[index].focus();
     else context.focusCell(selection.focus || 0);
   }
-  return { element, draw, focusChip };
+  return { element, draw, focusChip, showChip: (index) => chips[index] && chips[index].show() };
+}
+
+/** The word that ends before a place between two cells. */
+function wordBefore(pieces, place) {
+  const [start, end] = atomAt(pieces, Math.max(0, Math.min(place, pieces.length) - 1));
+  return [Math.min(start, wordSpan(pieces, start)[0]), end];
 }
 
 function makeTool(parent, name, text, hint, action) {
@@ -81,7 +89,8 @@ function selectionWords(holes, labels) {
   const spans = holes.length - insertions;
   const count = (name, n) => (n === 1 ? labels[name + "_one"] : fillLabel(labels[name], { n }));
   const parts = [];
-  if (spans) parts.push(count("edit_spans", spans), count("edit_tokens", tokens));
+  if (spans > 1) parts.push(fillLabel(labels.edit_spans, { n: spans }));
+  if (spans) parts.push(count("edit_tokens", tokens));
   if (insertions) parts.push(count("edit_insertions", insertions));
   return parts.join(", ") || labels.edit_none;
 }

@@ -105,6 +105,12 @@ function commonSpaces(a, b) {
   return [before, b.slice(before.length).endsWith(end) ? end : ""];
 }
 
+/** Whether a text is the other one changed, and not a text of its own: half of what it says is the same. */
+function isRelated(parts) {
+  const letters = (kinds) => parts.filter(({ kind }) => kinds.includes(kind)).reduce((sum, { text }) => sum + text.trim().length, 0);
+  return letters(["same"]) * 2 > letters(["same", "ins"]);
+}
+
 /** The changed parts with a few words around them. */
 function shortenDiff(parts) {
   return parts.map(({ kind, text }, place) => {

@@ -2,7 +2,7 @@
 
 const EDITOR_DEFAULTS = {
   storage: null, maxCells: 510, live: true, theme: "host", labels: null, source: null,
-  onLive: null, onChange: null, onDocument: null,
+  onLive: null, onChange: null, onDocument: null, onRun: null,
 };
 Object.assign(ICONS, {
   undo: "M8 5 4 9l4 4M4 9h10a5 5 0 0 1 0 10h-3",
@@ -23,7 +23,7 @@ function createEditor(root, options) {
   const parts = buildEditor(context);
   listenToPointer(context, parts.view);
   listenToDocumentKeys(context, parts.view);
-  listenToHistoryKeys(context);
+  listenToEditorKeys(context);
   context.redraw();
   return editorInterface(context, parts);
 }
@@ -49,6 +49,7 @@ function buildEditor(context) {
   context.cell = (row, position) => parts.view.cell(position);
   context.focusCell = (position) => parts.view.focus(position);
   context.focusChip = (index) => parts.bar.focusChip(index);
+  context.showChip = (index) => parts.bar.showChip(index);
   context.say = (sentence) => {
     context.sentence = sentence;
     parts.notice.draw();
@@ -64,7 +65,8 @@ function buildEditor(context) {
   addDocumentMoves(context);
   parts.history = createHistoryPanel(context);
   context.run = createRun(context);
-  context.root.append(parts.notice.element, parts.view.element, context.run.element, parts.bar.element, parts.history.element);
+  const { notice, view, bar, history } = parts;
+  context.root.append(notice.element, view.element, context.run.element, bar.element, history.element);
   return parts;
 }
 
@@ -76,9 +78,14 @@ function isFocusLost(root) {
 
 /** The moves from one document to another. */
 function addDocumentMoves(context) {
+  /** Its selection stays with a document that is left, and comes back with it. */
+  const leave = () => {
+    const node = currentNode(context.tree);
+    if (node) node.spans = context.selection.spans();
+  };
   const arrive = () => {
     context.run.dismiss();
-    context.selection.reset();
+    context.selection.reset(currentNode(context.tree).spans);
     context.options.onDocument?.(context.document());
   };
   const keep = () => {
@@ -94,6 +101,7 @@ function addDocumentMoves(context) {
       context.run.dismiss();
       return false;
     }
+    leave();
     addNode(context.tree, node);
     arrive();
     keep();
@@ -101,14 +109,15 @@ function addDocumentMoves(context) {
   };
   context.visit = (id) => {
     if (context.run.isBusy() || id === null || !findNode(context.tree, id)) return false;
+    leave();
     visitNode(context.tree, id);
     arrive();
     keep();
     return true;
   };
-  /** Alternatives on screen are the last thing done: undo takes them back first. */
+  /** Alternatives on screen are the last thing done: undo takes them back first, and redo brings them again. */
   context.undo = () => (context.run.over ? context.run.discard() : context.visit(undoTarget(context.tree)));
-  context.redo = () => context.visit(redoTarget(context.tree));
+  context.redo = () => (context.run.isDiscarded() ? context.run.again() : context.visit(redoTarget(context.tree)));
   context.forget = () => {
     const node = currentNode(context.tree);
     context.tree = { nodes: [{ ...node, parent: null, recent: null }], current: node.id };
@@ -116,18 +125,20 @@ function addDocumentMoves(context) {
   };
 }
 
-/** One line over the text is kept free, so that the text stays where it is when a sentence comes or goes. */
+/** Over the text, what to do; a sentence stands in its place, so that the text stays where it is. */
 function createEditorNotice(context) {
   const { labels, selection } = context;
   const element = make("div", "dlm-notice");
   const said = make("p", "dlm-said", element);
   said.setAttribute("role", "status");
-  const touch = window.matchMedia("(pointer: coarse)").matches;
-  const hint = make("p", "dlm-hint", element, touch ? labels.edit_hint_touch : labels.edit_hint);
+  const touch = window.matchMedia("(pointer: coarse)").matches ? "_touch" : "";
+  const lead = make("p", "dlm-lead", element);
 
   function draw() {
     setText(said, context.sentence);
-    setHidden(hint, Boolean(context.sentence || selection.holes.length || context.run.shown) || !context.document().ids.length);
+    const when = context.run.hasOffers() ? "edit_lead_over" : (selection.holes.length ? "edit_lead" : "edit_lead_none") + touch;
+    setText(lead, labels[when]);
+    setHidden(lead, !context.document().ids.length);
   }
   return { element, draw };
 }
@@ -138,23 +149,6 @@ function injectEditorStyle(css) {
   const style = document.getElementById("dlm-editor-style") || make("style", "", document.head);
   style.id = "dlm-editor-style";
   setText(style, css);
-}
-
-/** What a run is asked for, or a sentence on why there can be none. */
-function editorRequest({ document, labels, options, selection, say }) {
-  const { ids } = document();
-  const { holes } = selection;
-  const { tokens } = summariseHoles(holes);
-  const length = lengthAfter(ids.length, holes);
-  const refuse = (sentence) => {
-    say(sentence);
-    return null;
-  };
-  if (!ids.length) return refuse(labels.edit_nothing_to_edit);
-  if (!holes.length) return refuse(labels.edit_nothing_selected);
-  if (tokens === ids.length) return refuse(labels.edit_everything_selected);
-  if (length > options.maxCells) return refuse(fillLabel(labels.edit_too_long, { max: options.maxCells, n: length }));
-  return { ids: [...ids], ...describeHoles(holes) };
 }
 
 function editorInterface(context, { view }) {
@@ -172,7 +166,10 @@ function editorInterface(context, { view }) {
     },
     open(document, label) {
       if (!isDocument(document)) return false;
-      return context.grow({ document: { ids: [...document.ids], pieces: [...document.pieces] }, label: String(label || labels.edit_typed) });
+      const isNew = context.grow({ document: { ids: [...document.ids], pieces: [...document.pieces] }, label: String(label || labels.edit_typed) });
+      const blanks = blankSpans(document.pieces);
+      if (blanks.length && !context.selection.holes.length) context.selection.select(blanks);
+      return isNew;
     },
     /** Go on with a row of a run, as it stands. */
     take(trace, row, label) {

@@ -6,6 +6,7 @@ function createHistoryPanel(context) {
   const element = make("div", "dlm-history");
   const undo = makeTool(element, "undo", labels.edit_undo, labels.edit_undo, () => context.undo());
   const redo = makeTool(element, "redo", labels.edit_redo, labels.edit_redo, () => context.redo());
+  const again = makeTool(element, "again", labels.edit_again, labels.edit_again, () => context.run.again());
   for (const [name, button] of [["undo", undo], ["redo", redo]]) {
     makeIcon(name, button);
     button.prepend(button.lastChild);
@@ -14,6 +15,7 @@ function createHistoryPanel(context) {
   const summary = make("summary", "dlm-button dlm-tool", panel);
   const list = make("ol", "dlm-version-list", panel);
   const forget = makeForget(context, panel);
+  element.append(createKeyList(context));
   const entries = new Map();
   panel.addEventListener("toggle", () => draw());
 
@@ -21,7 +23,8 @@ function createHistoryPanel(context) {
     const { tree, run } = context;
     const busy = run.isBusy();
     undo.disabled = busy || (undoTarget(tree) === null && !run.over);
-    redo.disabled = busy || redoTarget(tree) === null;
+    redo.disabled = busy || (redoTarget(tree) === null && !run.isDiscarded());
+    setHidden(again, !run.canShowAgain());
     const n = tree.nodes.length;
     setText(summary, n === 1 ? labels.edit_history_one : fillLabel(labels.edit_history_count, { n }));
     setHidden(panel, n === 0);
@@ -56,7 +59,8 @@ function createVersion(context, node) {
   const facts = make("span", "dlm-version-facts", button);
   const change = make("span", "dlm-version-change", button);
   const parent = findNode(context.tree, node.parent);
-  if (parent) drawDiff(change, shortenDiff(wordDiff(documentText(parent.document), documentText(node.document))), labels);
+  const parts = parent ? wordDiff(documentText(parent.document), documentText(node.document)) : [];
+  if (node.fresh.length || isRelated(parts)) drawDiff(change, shortenDiff(parts), labels);
   else setText(change, shortWords(node.document.pieces, 0, node.document.pieces.length, labels, 60));
 
   function draw(busy) {

@@ -8,6 +8,8 @@ function makeHole(start, end, cells = null, pin = null) {
 }
 
 const FREE_LENGTH = "?";
+const PIN_PLACES = ["start", "middle", "end"];
+const isPin = (pin) => Boolean(pin) && PIN_PLACES.includes(pin.where) && typeof pin.word === "string";
 const holeWidth = (hole) => hole.end - hole.start;
 const isInsertion = (hole) => hole.start === hole.end;
 

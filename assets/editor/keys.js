@@ -66,10 +66,14 @@ function nextOption(context, pieces, cell, key) {
   return null;
 }
 
-/** Undo and redo from anywhere in the editor but its text fields, which have their own. */
-function listenToHistoryKeys(context) {
+/** A run from anywhere in the editor; undo and redo too, but not from its text fields, which have their own. */
+function listenToEditorKeys(context) {
   context.root.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+    if (event.key === "Enter" && context.options.onRun) {
+      event.preventDefault();
+      return context.options.onRun();
+    }
     if (event.target.closest("input:not([type=range]), textarea, select")) return;
     const key = event.key.toLowerCase();
     const isRedo = key === "y" || (key === "z" && event.shiftKey);
@@ -78,4 +82,16 @@ function listenToHistoryKeys(context) {
     if (isRedo) context.redo();
     else context.undo();
   });
+}
+
+/** The keys, to look up. */
+function createKeyList({ labels }) {
+  const element = make("details", "dlm-keys");
+  make("summary", "dlm-button dlm-tool", element, labels.edit_keys);
+  const list = make("dl", "dlm-key-list", element);
+  for (const [key, action] of labels.edit_keys_list) {
+    make("dt", "", list, key);
+    make("dd", "", list, action);
+  }
+  return element;
 }

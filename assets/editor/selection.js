@@ -4,7 +4,7 @@ const INSERTED = 3; // tokens of a new insertion
 
 /** What is selected: the holes, the cell with the keyboard's focus, and the moves that change them. */
 function createSelection(context) {
-  const selection = { holes: [], focus: null };
+  const selection = { holes: [], focus: null, refusal: null }; // {index, sentence}: why a hole cannot be written
   let extension = null; // while Shift is held: where it began, and the holes there were
   const pieces = () => context.document().pieces;
 
@@ -16,15 +16,24 @@ function createSelection(context) {
       return false;
     }
     selection.holes = holes;
-    extension = null;
+    selection.refusal = extension = null;
     context.say("");
     context.redraw();
     context.options.onChange?.(summariseHoles(holes));
     return true;
   };
 
-  selection.add = ([start, end], base = selection.holes) => selection.set(addHole(base, makeHole(start, end)));
-  selection.remove = ([start, end]) => selection.set(removeSpan(selection.holes, start, end));
+  /** A part of a blank stands for all of it. */
+  const wholeBlank = ([start, end]) => {
+    const blank = blankAt(pieces(), start);
+    return blank && end <= blank[1] ? blank : [start, end];
+  };
+
+  selection.add = (span, base = selection.holes) => {
+    const [start, end, cells = null] = wholeBlank(span);
+    return selection.set(addHole(base, resizeHole(makeHole(start, end), cells)));
+  };
+  selection.remove = (span) => selection.set(removeSpan(selection.holes, ...wholeBlank(span)));
   selection.clear = () => selection.set([]);
   selection.drop = (hole) => selection.set(selection.holes.filter((other) => other !== hole));
   selection.change = (hole, changed) => selection.set(replaceHole(selection.holes, hole, changed));
@@ -57,32 +66,51 @@ function createSelection(context) {
     return selection.set(addHole(base, makeHole(place, place, INSERTED)));
   };
 
+  /** Where new tokens would come: around the hole with the focus, else around its character. */
+  selection.insertionPlace = (before = false) => {
+    if (selection.focus === null) return pieces().length;
+    const hole = holeOver(selection.holes, selection.focus);
+    const [start, end] = hole ? [hole.start, hole.end] : atomAt(pieces(), selection.focus);
+    return before ? start : end;
+  };
+
   /** A single token that is selected only says where: it is kept. Anything longer is a hole and grows. */
   selection.insertAtFocus = (before = false) => {
     const { holes, focus } = selection;
-    if (focus === null) return selection.insertAt(pieces().length);
-    const atom = atomAt(pieces(), focus);
-    const hole = holeOver(holes, focus);
-    const [start, end] = hole ? [hole.start, hole.end] : atom;
-    const isMark = hole && hole.cells === null && !hole.pin && start === atom[0] && end === atom[1];
-    return selection.insertAt(before ? start : end, isMark ? removeSpan(holes, ...atom) : holes);
+    const place = selection.insertionPlace(before);
+    const hole = focus === null ? null : holeOver(holes, focus);
+    const [start, end] = hole ? atomAt(pieces(), focus) : [];
+    const isMark = hole && hole.cells === null && !hole.pin && start === hole.start && end === hole.end;
+    return selection.insertAt(place, isMark ? removeSpan(holes, start, end) : holes);
   };
 
-  /** Spans as a host gives them, [start, end] or [start, end, cells]. */
+  /** Spans as a host gives them: [start, end], [start, end, cells] or [start, end, cells, pin]. */
   selection.select = (spans) => {
     const count = pieces().length;
     const isInside = ([start, end]) => Number.isInteger(start) && Number.isInteger(end) && 0 <= start && start <= end && end <= count;
-    const holes = spans.filter(isInside).map(([start, end, cells = null]) => {
-      const hole = makeHole(...snapSpan(pieces(), start, end));
+    const holes = spans.filter(isInside).map(([start, end, cells = null, pin = null]) => {
+      const hole = makeHole(...snapSpan(pieces(), start, end), null, isPin(pin) ? pin : null);
       const isLength = Number.isInteger(cells) || cells === FREE_LENGTH;
       return resizeHole(hole, isLength ? cells : isInsertion(hole) ? INSERTED : null);
     });
     return selection.set(holes.reduce(addHole, []));
   };
 
-  selection.reset = () => {
+  /** What is selected, as `select` takes it. */
+  selection.spans = () => selection.holes.map(({ start, end, cells, pin }) => [start, end, cells, pin]);
+
+  /** Say at a hole why it cannot be written. */
+  selection.refuse = (index, sentence) => {
+    selection.refusal = { index, sentence };
+    context.redraw();
+    context.showChip(index);
+  };
+
+  /** Begin with the spans that were kept with a document, if they are spans. */
+  selection.reset = (spans) => {
     selection.focus = null;
-    selection.clear();
+    selection.holes = [];
+    selection.select(Array.isArray(spans) ? spans.filter(Array.isArray) : []);
   };
   return selection;
 }

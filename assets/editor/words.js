@@ -94,15 +94,23 @@ function middleSpan(pieces) {
   return from === 0 && to === pieces.length ? null : [from, to];
 }
 
-/** The cells under each run of three underscores or more. */
+const BLANK_LENGTH = 1; // tokens that fill a blank: a word, mostly
+
+/** Each run of three underscores or more, with the space before it, which the new word brings itself: [start, end,
+    cells], as spans to select. */
 function blankSpans(pieces) {
   const offsets = cellOffsets(pieces);
   return [...documentText({ pieces }).matchAll(/_{3,}/g)].map(({ index, 0: blank }) => {
     const under = (cell) => offsets[cell][0] < index + blank.length && index < offsets[cell][1];
     const cells = pieces.map((_, cell) => cell).filter(under);
-    return snapSpan(pieces, cells[0], cells[cells.length - 1] + 1);
+    const [start, end] = snapSpan(pieces, cells[0], cells[cells.length - 1] + 1);
+    return [pieces[start - 1] === " " ? start - 1 : start, end, BLANK_LENGTH];
   });
 }
+
+/** Whether a span is a blank and nothing else. */
+const isBlank = (pieces, start, end) => /^[ _]*_$/.test(documentText({ pieces: pieces.slice(start, end) }));
+const blankAt = (pieces, cell) => blankSpans(pieces).find(([start, end]) => start <= cell && cell < end) || null;
 
 /** Words of a span for a list, without the spaces around them and not longer than a glance. */
 function shortWords(pieces, start, end, labels, longest = 32) {

@@ -1,4 +1,4 @@
-"""The Edit tab: select what is to be written anew, and take the alternative that pleases."""
+"""The Edit tab: select the words to rewrite, and take the alternative that pleases."""
 
 import json
 import uuid
@@ -11,7 +11,7 @@ from playground.denoisers import zoo
 from playground.engine import record
 from playground.marks import MOST
 from playground.recipe import MAX_PROMPT_CHARACTERS, Recipe, RecipeError
-from playground.selection import asked
+from playground.selection import NoRoom, asked, suited
 from playground.ui import knobs, runs
 from playground.ui.runs import QUIET, plain
 from playground.ui.token_canvas import TokenCanvas
@@ -50,12 +50,17 @@ def opening() -> Recipe:
 
 
 def edit(event: gr.EventData, *values) -> Iterator[str]:
-    """What the canvas asks for and the knobs' values -> for each step, a message for the editor's player."""
+    """What the canvas asks for and the knobs' values -> for each step, a message for the editor's player; or one that
+    says which hole has no room for its word."""
     try:
         fields = dict(zip(NAMES, values, strict=True))
-        model = Recipe.parse({"model": fields["model"]}).model
-        for trace in record(Recipe.parse(fields | asked(event._data, zoo.load(model).tokenizer))):
+        tokenizer = zoo.load(Recipe.parse({"model": fields["model"]}).model).tokenizer
+        wanted = asked(event._data, tokenizer)
+        for trace in record(Recipe.parse(suited(fields, event._data, tokenizer) | wanted)):
             yield trace.message()
+    except NoRoom as error:
+        refused = {"hole": error.hole, "cells": error.cells, "sentence": error.sentence}
+        yield json.dumps({"refused": refused, "nonce": _nonce()}, ensure_ascii=False)
     except (RecipeError, zoo.ModelError) as error:
         raise gr.Error(plain(error), print_exception=False) from None
 
@@ -63,7 +68,8 @@ def edit(event: gr.EventData, *values) -> Iterator[str]:
 def opened(text: str, model: str) -> str:
     """A text as the editor takes it: {document: {ids, pieces}, label}."""
     try:
-        return _document(text, Recipe.parse({"model": model}).model, label="Typed")
+        label = "Example" if text in EXAMPLES else "Typed"
+        return _document(text, Recipe.parse({"model": model}).model, label)
     except (RecipeError, zoo.ModelError) as error:
         raise gr.Error(plain(error), print_exception=False) from None
 
@@ -149,6 +155,11 @@ def restore(saved: dict | None) -> list:
     return [strength if name == "strength" else getattr(recipe, name) for name in NAMES]
 
 
+def _nonce() -> str:
+    """Makes a message differ from the one before, since a canvas only hears of changes."""
+    return uuid.uuid4().hex[:8]
+
+
 def _first() -> str:
     text = EXAMPLES[0]
     start = text.index(SELECTED)
@@ -170,7 +181,7 @@ def _document(text: str, model: str, label: str, selected: tuple[int, int] | Non
     if len(ids) > MOST - 2:
         raise RecipeError("text", f"is {len(ids):,} tokens; allowed: {MOST - 2}. Shorten it.")
     pieces = tokenizer.pieces(ids)
-    sent = {"document": {"ids": ids, "pieces": pieces}, "label": label, "nonce": uuid.uuid4().hex[:8]}
+    sent = {"document": {"ids": ids, "pieces": pieces}, "label": label, "nonce": _nonce()}
     if selected:
         edges = [0]
         for piece in pieces:

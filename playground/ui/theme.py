@@ -26,6 +26,7 @@ CSS = """
 .sampler-help p { color: var(--body-text-color-subdued); font-size: .75rem; line-height: 1.4; margin: 0; }
 #knob-prompt textarea, #blend-a textarea, #blend-b textarea { font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif; }
 .desk { gap: 10px; }
+.block:not(:focus-within) > .container .options { display: none; } /* a dropdown that Tab has left */
 .desk .form { background: none; border: 0; gap: 8px; }
 .desk .gallery { gap: 6px; }
 .desk .gallery-item { font-size: .82rem; padding: 2px 8px; }

@@ -19,6 +19,7 @@ let wanted; // what an editor asks for
 
 const player = new Function(source.js + "\nreturn " + source.create + ";")()(host, {
   css: source.css, source: source.player, live: true, autoplay: true, storage: source.storage,
+  onRun: () => host.start(),
   onPin: (at) => trigger("pin", { ...at, seed: host.seed() }),
   onUnpin: (at) => trigger("unpin", { ...at, seed: host.seed() }),
   onLive: (live) => {

@@ -59,7 +59,7 @@ def test_the_first_click_rewrites_what_the_example_has_selected(edit):
     assert text(edit) == EXAMPLES[0] and "12 tokens selected" in edit.locator("#edit-canvas").inner_text()
     regenerate(edit)
     said = edit.locator("#edit-canvas").inner_text()
-    assert "2 alternatives to choose from." in said and "identical, token for token: 74 of 74 tokens checked" in said
+    assert "2 alternatives to choose from." in said and "the 35 tokens outside the selection, checked in each" in said
     before, after = accept(edit)
     start, end = EXAMPLES[0].split(SELECTED)
     assert text(edit).startswith(start) and text(edit).endswith(end) and text(edit) != EXAMPLES[0]
@@ -149,7 +149,7 @@ def test_with_the_keyboard_alone(edit):
 def test_nothing_selected_and_everything_selected_are_said_and_no_run_starts(edit):
     open_text(edit, "The dog ran home.")
     edit.click("#edit-run")
-    assert "Select the words to be written anew first." in edit.locator("#edit-canvas").inner_text()
+    assert "First select the words to rewrite." in edit.locator("#edit-canvas").inner_text()
     cell(edit, 0).focus()
     edit.keyboard.press("Control+a")
     edit.click("#edit-run")
@@ -192,6 +192,59 @@ def test_stop_and_discard_bring_the_text_back_with_its_selection(edit):
     edit.wait_for_function("document.querySelector('#edit-run').innerText === 'Regenerate'")
 
 
+WORDS = r"The [A-Za-z]+ ran to the [a-z]+ and found a [a-z]+ under the tree\."
+
+
+@pytest.mark.parametrize("model", ["stories-continuous", "stories-masked"])
+def test_blanks_are_filled_with_words_at_once(edit, model):
+    edit.get_by_role("button", name="Another text").click()
+    edit.get_by_text("The ___ ran to the ___").first.click()
+    edit.wait_for_function(f"(text) => {EDITOR}.text(0) === text", arg=EXAMPLES[2])
+    assert "3 selections" in edit.locator("#edit-canvas").inner_text()
+    assert [cells for *_, cells in edit.evaluate(f"{EDITOR}.request().holes")] == [1, 1, 1]
+    history = edit.evaluate(f"{EDITOR}.history().nodes.map((node) => node.label)")
+    assert history == ["Example", "Example"]
+    for name, value in (("steps", "32"), ("strength", "0.4"), ("samples", "4"), ("temperature", "0.7")):
+        edit.locator(f"#edit-{name} input[type=number]").fill(value)
+        edit.locator(f"#edit-{name} input[type=number]").press("Tab")
+    edit.locator("#edit-seed textarea, #edit-seed input").first.fill("11")
+    edit.locator("#edit-seed textarea, #edit-seed input").first.press("Tab")
+    edit.locator("#edit-model input").fill(model)
+    edit.locator("#edit-model input").press("Enter")
+    edit.wait_for_timeout(500)
+    regenerate(edit)
+    trace = edit.evaluate(f"(({{head, end}}) => [head.model.name, end.texts])({EDITOR}.trace())")
+    assert trace[0] == model and all(re.fullmatch(WORDS, text) for text in trace[1]), trace
+
+
+def test_a_word_too_long_for_its_hole_makes_it_longer_and_stays_a_word(edit):
+    edit.evaluate(f"{EDITOR}.select([[22, 26]])")
+    edit.get_by_role("textbox", name="Must contain, selection 1").fill("hippopotamus")
+    edit.locator("#edit-canvas .dlm-free").click()
+    edit.click("#edit-run")
+    assert "switch off “model chooses”" in edit.locator("#edit-canvas .dlm-chip-why").inner_text()
+    edit.locator("#edit-canvas .dlm-free").click()
+    edit.click("#edit-run")
+    edit.wait_for_selector("#edit-canvas .dlm-chip-why:visible")
+    assert "4 → 7 tokens. Press Regenerate again." in edit.locator("#edit-canvas .dlm-chip-why").inner_text()
+    edit.wait_for_function("document.querySelector('#edit-run').innerText === 'Regenerate'")
+    regenerate(edit)
+    assert edit.locator(".toast-body").count() == 0
+    for words in edit.evaluate(f"{EDITOR}.trace().end.texts"):
+        assert re.search(r" hippopotamus(?![A-Za-z0-9])", words)
+
+
+def test_control_and_enter_regenerates_and_undo_can_be_undone(edit):
+    cell(edit, 3).focus()
+    edit.keyboard.press("Control+Enter")
+    edit.wait_for_selector("#edit-canvas .dlm-alternative")
+    edit.wait_for_function("document.activeElement.matches('.dlm-row-accept')")
+    edit.keyboard.press("Control+z")
+    assert "12 tokens selected" in edit.locator("#edit-canvas").inner_text()
+    edit.keyboard.press("Control+y")
+    assert edit.locator("#edit-canvas .dlm-alternative").count() == 2
+
+
 def test_a_pinned_word_stands_in_its_hole(edit):
     edit.get_by_placeholder(re.compile("must contain")).first.fill("dragon")
     regenerate(edit)
@@ -206,6 +259,8 @@ def test_a_phone_has_no_sideways_scroll_and_runs(visitor, arrive):
     page.wait_for_selector("#edit-canvas .dlm-cell:visible")
     regenerate(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    first = page.locator("#edit-canvas .dlm-row-accept").first.bounding_box()
+    assert first["y"] + first["height"] < page.locator("#edit-run").bounding_box()["y"]
 
 
 def test_what_a_stranger_sends_by_hand_is_refused(url):
@@ -221,3 +276,14 @@ def test_what_a_stranger_sends_by_hand_is_refused(url):
         )
     answer = Client(url, verbose=False).predict(text="a [[b]]", steps=1, api_name="/infill")
     assert answer["unchanged"]
+
+
+def test_a_list_of_choices_closes_when_tab_leaves_it(edit):
+    edit.locator("#edit-model input").click()
+    options = edit.locator("#edit-model .options")
+    options.wait_for()
+    edit.keyboard.press("Tab")
+    options.wait_for(state="hidden")
+    edit.locator("#edit-model input").click()
+    edit.locator("#edit-model li").nth(1).click()
+    assert edit.locator("#edit-model input").input_value() == "stories-masked"

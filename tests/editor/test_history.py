@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from runs import MOUNT, STORY, document, source, style
+from runs import MOUNT, STORY, document, source, split, style
 
 KEY = "dlm-editor"
 
@@ -87,6 +87,28 @@ def test_a_version_shows_only_what_it_changed(mount):
     change = page.locator(".dlm-version-change").first
     assert change.locator("del").inner_text() == "red" and change.locator("ins").inner_text() == "blue"
     assert "Once upon" not in change.inner_text() and "…" in change.inner_text()
+
+
+def test_an_unrelated_text_is_shown_as_it_is(mount):
+    page = mount(STORY)
+    other = "The dragon was lonely. Nobody wanted to play with him, and he had a red ball."
+    page.evaluate("(doc) => editor.open(doc, 'Example')", {**document(other), "ids": list(range(len(split(other))))})
+    page.locator(".dlm-versions summary").click()
+    assert page.locator(".dlm-version-change").first.locator("ins, del").count() == 0
+    assert page.locator(".dlm-version-change").first.inner_text().startswith("The dragon was lonely. Nobody wanted")
+    assert page.locator(".dlm-version-facts").first.inner_text().startswith("Example · ")
+
+
+@pytest.mark.parametrize(
+    "spans", [None, 7, "x", [None], [[0, 9, None, None]], [[0, 1, None, {"where": "x"}]], [[0, 1, 10**9]], [["0", 1]]]
+)
+def test_a_selection_that_others_wrote_breaks_nothing(blank, spans):
+    nodes = [{**GOOD, "spans": spans}, {**GOOD, "id": 2, "parent": 1, "document": {"ids": [6], "pieces": ["y"]}}]
+    saved = json.dumps({**HEAD, "current": 2, "nodes": nodes})
+    blank.evaluate("([key, saved]) => localStorage.setItem(key, saved)", [KEY, saved])
+    blank.evaluate(MOUNT, [source(), style(), {}])
+    blank.evaluate("() => editor.undo()")
+    assert text(blank) == "x" and blank.locator(".dlm-chip").count() <= 1
 
 
 def test_a_reload_brings_everything_back(mount):

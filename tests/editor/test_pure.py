@@ -92,7 +92,9 @@ def test_the_middle_keeps_first_and_last(pure):
 
 def test_blanks_are_runs_of_three_underscores(pure):
     pieces = ["I", " saw", " __", "_", " and", " __", " _____", "."]
-    assert pure("return blankSpans(...args)", pieces) == [[2, 4], [6, 7]]
+    assert pure("return blankSpans(...args)", pieces) == [[2, 4, 1], [6, 7, 1]]
+    apart = ["The", " ", "_", "_", "_", " ran", "\n", "___", "  ", "___"]
+    assert pure("return blankSpans(...args)", apart) == [[1, 5, 1], [7, 8, 1], [9, 10, 1]]
     assert pure("return blankSpans(...args)", ["no", "thing"]) == []
 
 
@@ -189,7 +191,8 @@ def test_every_label_is_used_and_every_used_label_exists():
     defined = set(re.findall(r"^  (edit_\w+):", text, re.M))
     named = set(re.findall(r"labels\.(edit_\w+)", text))
     built = {f"edit_where_{where}" for where in ("start", "middle", "end")}  # from the places of a pin
-    built |= {name + end for name in ("edit_spans", "edit_tokens", "edit_insertions") for end in ("", "_one")}
+    built |= {name + end for name in ("edit_tokens", "edit_insertions") for end in ("", "_one")}
+    built |= {"edit_lead" + what + how for what in ("", "_none") for how in ("", "_touch")} | {"edit_lead_over"}
     assert named <= defined
     assert defined == named | built
 

@@ -100,7 +100,7 @@ def test_rows_stand_side_by_side_where_there_is_room(mount):
 
 
 def test_cards_say_what_changed_and_how_well_it_fits(mount):
-    page = edit(mount, rows=2, unchanged=True, checked=39)
+    page = edit(mount, rows=2, unchanged=True, checked=82)
     card = page.locator(".dlm-alternative").first
     assert card.locator("del").all_inner_texts() == ["little girl named Lily"]
     assert card.locator("ins").all_inner_texts() == ["a brave small boy"]
@@ -109,8 +109,14 @@ def test_cards_say_what_changed_and_how_well_it_fits(mount):
     assert "deleted:" in card.inner_text() and "inserted:" in card.inner_text()
     facts = page.locator(".dlm-facts").all_inner_texts()
     assert facts[0] == "Alternative 1 · seed 7 · fit −1.23 nats/token"
-    assert facts[1].startswith("Alternative 2 · seed 8 · fit −1.13 nats/token") and facts[1].endswith("best fit")
-    sentence = "Everything outside the holes is identical, token for token: 39 of 39 tokens checked."
+    assert facts[1] == "Alternative 2 · seed 8 · fit −1.13 nats/token"
+    assert page.locator(".dlm-best").count() == 1
+    assert page.locator(".dlm-alternative").nth(1).locator(".dlm-best").inner_text() == "best fit"
+    assert "nearer to 0 is better" in page.locator(".dlm-fit").first.get_attribute("title")
+    sentence = (
+        "Everything else is identical, token for token: the 39 tokens outside the selection, checked in each "
+        "alternative."
+    )
     assert page.locator(".dlm-outside").inner_text() == sentence
     assert page.locator(".dlm-alternatives-title[role=status]").inner_text() == "2 alternatives to choose from."
 
@@ -204,6 +210,113 @@ def test_undo_takes_the_alternatives_back_before_anything_else(mount):
     assert text(page) == "Before."
 
 
+def test_what_undo_put_away_redo_brings_back(mount):
+    page = edit(mount, rows=2)
+    page.locator(".dlm-undo").click()
+    assert text(page) == STORY and page.locator(".dlm-alternatives").is_hidden()
+    assert page.locator(".dlm-redo").is_enabled() and page.locator(".dlm-again").is_visible()
+    page.evaluate("() => editor.select([[1, 2]])")
+    page.locator(".dlm-redo").click()
+    assert page.locator(".dlm-alternative").count() == 2 and page.locator(".dlm-redo").is_disabled()
+    assert page.evaluate("() => document.activeElement.matches('.dlm-row-accept')")
+    page.locator(".dlm-discard").click()
+    page.locator(".dlm-document .dlm-cell").first.focus()
+    page.keyboard.press("Control+y")
+    page.locator(".dlm-accept").nth(1).click()
+    assert "my old blue cat" in text(page)
+    assert page.evaluate("() => editor.history().nodes.length") == 2
+
+
+def test_undoing_an_accepted_alternative_brings_back_its_selection_and_the_others(mount):
+    page = mount(STORY)
+    page.evaluate("() => editor.select([[2, 4], [7, 11, 6]])")
+    page.locator(".dlm-pin-word").nth(1).fill("brave")
+    asked = page.evaluate("() => editor.request()")
+    finish(page, make_run(document(STORY), asked["holes"], rows=2))
+    page.locator(".dlm-row-accept").first.click()
+    accepted = text(page)
+    assert page.locator(".dlm-again").is_hidden()
+    page.locator(".dlm-undo").click()
+    assert text(page) == STORY and page.evaluate("() => editor.request()") == asked
+    page.locator(".dlm-redo").click()
+    assert text(page) == accepted and page.locator(".dlm-summary").inner_text() == "Nothing selected"
+    page.locator(".dlm-undo").click()
+    page.locator(".dlm-again").click()
+    page.locator(".dlm-accept").nth(1).click()
+    assert text(page) != accepted and page.evaluate("() => editor.history().nodes.length") == 3
+
+
+def test_alternatives_do_not_come_back_to_another_text(mount):
+    page = edit(mount)
+    page.locator(".dlm-undo").click()
+    page.evaluate("(doc) => editor.open({ ...doc, ids: doc.ids.map((id) => id + 1) }, 'Typed')", document(STORY))
+    assert page.locator(".dlm-redo").is_disabled() and page.locator(".dlm-again").is_hidden()
+    page.locator(".dlm-undo").click()
+    assert page.locator(".dlm-again").is_visible()
+    finish(page, make_run(document(STORY), [[7, 11, None]]), run="b")
+    assert page.locator(".dlm-again").is_hidden()
+
+
+def test_the_decision_is_where_the_text_is(mount):
+    page = edit(mount, rows=2)
+    titles = page.locator(".dlm-row-title").all()
+    accepts = page.locator(".dlm-row-accept").all()
+    assert [accept.get_attribute("aria-label") for accept in accepts] == [
+        "Make alternative 1 the text", "Make alternative 2 the text",
+    ]  # fmt: skip
+    assert all(
+        abs(title.bounding_box()["y"] - accept.bounding_box()["y"]) < 8
+        for title, accept in zip(titles, accepts, strict=True)
+    )
+    accepts[1].click()
+    assert "my old blue cat" in text(page) and page.locator(".dlm-row-accept").count() == 0
+
+
+def test_the_keyboard_goes_on_at_the_alternatives(mount):
+    page = mount(STORY)
+    page.evaluate("() => editor.select([[7, 11]])")
+    page.locator(".dlm-document [data-position='3']").focus()
+    finish(page, make_run(document(STORY), [[7, 11, None]], rows=2))
+    page.wait_for_function("() => document.activeElement.matches('.dlm-row-accept')")
+    page.keyboard.press("Enter")
+    assert "a brave small boy" in text(page)
+
+
+@pytest.mark.parametrize(("nats", "best"), [([-1.2341, -1.2339], None), ([-1.5, -1.1], 1), ([-1.1, -1.1], None)])
+def test_only_a_fit_that_is_seen_to_be_better_is_the_best(mount, nats, best):
+    scores = [{"nats": n, "tokens": 4, "best": n == max(nats)} for n in nats]
+    page = mount(STORY)
+    page.evaluate("() => editor.select([[7, 11]])")
+    trace = make_run(document(STORY), [[7, 11, None]], rows=2)
+    trace["end"]["scores"] = scores
+    finish(page, trace)
+    found = [card.locator(".dlm-best").count() for card in page.locator(".dlm-alternative").all()]
+    assert found == [int(row == best) for row in range(2)]
+
+
+def test_a_row_that_changed_nothing_is_neither_best_nor_accepted(mount):
+    page = mount(STORY)
+    page.evaluate("() => editor.select([[7, 8]])")
+    trace = make_run(document(STORY), [[7, 8, None]], rows=2)
+    doc = document(STORY)
+    row = trace["frames"][-1]["rows"][1]
+    row["id"][8], row["p"][8] = doc["ids"][7], doc["pieces"][7]
+    finish(page, trace)
+    card = page.locator(".dlm-alternative").nth(1)
+    assert card.locator(".dlm-difference").inner_text() == "The same text as before."
+    assert card.locator(".dlm-accept, .dlm-best").count() == 0 and page.locator(".dlm-row-accept").count() == 1
+
+
+def test_a_word_that_did_not_stay_a_word_is_told(mount):
+    page = mount(STORY)
+    page.evaluate("() => editor.select([[7, 11]])")
+    trace = make_run(document(STORY), [[7, 11, None]], rows=2)
+    trace["end"]["scores"][0] |= {"joined": True}
+    finish(page, trace)
+    assert page.locator(".dlm-why").all_inner_texts() == ["The word you asked for has run into the one after it."]
+    assert page.locator(".dlm-alternative").first.locator(".dlm-why").count() == 1
+
+
 def test_a_stopped_run_can_be_kept_once_nothing_is_open(mount):
     page = mount(STORY)
     page.evaluate("() => editor.select([[7, 11]])")
@@ -212,7 +325,7 @@ def test_a_stopped_run_can_be_kept_once_nothing_is_open(mount):
     page.wait_for_function("() => editor.step() === 1")
     page.evaluate("() => editor.stop()")
     page.locator(".dlm-alternatives").wait_for()
-    assert page.locator(".dlm-accept").is_disabled()
+    assert page.locator(".dlm-accept, .dlm-row-accept").count() == 0
     assert page.locator(".dlm-why").inner_text() == "Some places are still open, so this text cannot be kept."
     page.locator(".dlm-discard").click()
     whole = make_run(document(STORY), [[7, 11, None]])
@@ -235,9 +348,9 @@ def test_the_same_text_again_is_no_new_version(mount):
     trace = make_run(doc, [])
     finish(page, trace)
     assert page.locator(".dlm-difference").inner_text() == "The same text as before."
-    page.locator(".dlm-accept").click()
+    assert page.locator(".dlm-accept, .dlm-row-accept").count() == 0
+    page.locator(".dlm-discard").click()
     assert page.evaluate("() => editor.history().nodes.length") == 1
-    assert page.locator(".dlm-said").inner_text() == "The same text as before."
 
 
 def test_an_alternative_can_be_copied(mount):

@@ -54,7 +54,7 @@ def test_the_text_is_drawn_as_it_is(mount):
 def test_dragging_selects_the_tokens_it_passes(mount):
     page = mount(STORY)
     drag(page, 7, 10)
-    assert holes(page) == [[7, 11, None]] and summary(page) == "1 span, 4 tokens selected"
+    assert holes(page) == [[7, 11, None]] and summary(page) == "4 tokens selected"
     drag(page, 20, 18)
     assert holes(page) == [[7, 11, None], [18, 21, None]]
     assert page.evaluate("() => changes.at(-1)") == {
@@ -91,7 +91,7 @@ def test_clicking_toggles_and_neighbours_join(mount):
     assert holes(page) == [[3, 6, None]]
     page.wait_for_timeout(600)
     cell(page, 4).click()
-    assert holes(page) == [[3, 4, None], [5, 6, None]] and summary(page) == "2 spans, 2 tokens selected"
+    assert holes(page) == [[3, 4, None], [5, 6, None]] and summary(page) == "2 selections, 2 tokens selected"
 
 
 def test_double_click_takes_the_word_and_triple_click_the_sentence(mount):
@@ -191,9 +191,9 @@ def test_what_a_screen_reader_is_told(mount):
         cell(page, 4).get_attribute("aria-selected") == "true"
         and cell(page, 5).get_attribute("aria-selected") == "false"
     )
-    status = page.get_by_role("status").filter(has_text="1 span, 1 token selected")
+    status = page.get_by_role("status").filter(has_text="1 token selected")
     assert status.count() == 1
-    assert page.get_by_role("group", name="Hole 1: two").count() == 1
+    assert page.get_by_role("group", name="Selection 1: two").count() == 1
 
 
 def test_alt_click_makes_room_between_two_tokens(mount):
@@ -225,10 +225,12 @@ def test_insert_here_follows_the_focused_token(mount):
     insert = page.locator(".dlm-insert")
     cell(page, 4).click()
     assert insert.get_attribute("aria-label") == "Insert new words after “there”"
+    assert insert.inner_text() == "Insert after “there”"
     insert.click()
     assert holes(page) == [[5, 5, 3]]
     page.evaluate("() => editor.select([])")
     drag(page, 8, 10)
+    assert insert.inner_text() == "Insert after “Lily”"
     insert.click()
     assert holes(page) == [[8, 11, 6]]
     page.evaluate("() => editor.select([])")
@@ -280,6 +282,97 @@ def test_words_a_hole_must_contain(mount):
     assert page.locator(".dlm-pin-word").first.input_value() == "bold"
 
 
+@pytest.mark.parametrize(("free", "sentence"), [
+    (1, "To have “brave” here, the length must be known: switch off “model chooses”, or clear the word."),
+    (0, "every length must be known: switch off “model chooses” at there was, or clear the word."),
+])  # fmt: skip
+def test_a_word_where_the_model_chooses_is_refused_at_its_hole(mount, free, sentence):
+    page = mount(STORY)
+    page.evaluate("() => editor.select([[4, 6], [7, 11]])")
+    page.locator(".dlm-pin-word").nth(1).fill("brave")
+    page.locator(".dlm-free").nth(free).click()
+    assert page.evaluate("() => editor.request()") is None
+    why = page.locator(".dlm-chip").nth(1).locator(".dlm-chip-why[role=alert]")
+    assert sentence in why.inner_text() and page.locator(".dlm-chip-why:visible").count() == 1
+    page.locator(".dlm-free").nth(free).click()
+    assert page.locator(".dlm-chip-why:visible").count() == 0
+    assert page.evaluate("() => editor.request().pins") == [[1, "middle", "brave"]]
+
+
+def test_a_hole_without_room_for_its_word_grows_and_says_so(mount):
+    page = mount(STORY)
+    page.evaluate("() => editor.select([[2, 4], [7, 11]])")
+    sentence = "“<b>hippopotamus</b>” takes 5 tokens."
+    page.evaluate("(sentence) => editor.push({ refused: { hole: 1, cells: 7, sentence } })", sentence)
+    assert holes(page) == [[2, 4, None], [7, 11, 7]]
+    assert page.locator(".dlm-chip").nth(1).locator(".dlm-chip-why").inner_text() == sentence
+    for bad in ({}, {"hole": 9, "cells": 7, "sentence": "x"}, {"hole": 0, "cells": "7", "sentence": "x"}, 7):
+        page.evaluate("(refused) => editor.push({ refused })", bad)
+    assert holes(page) == [[2, 4, None], [7, 11, 7]]
+
+
+def test_every_control_of_a_hole_names_its_hole(mount):
+    page = mount(STORY)
+    page.evaluate("() => editor.select([[2, 4], [7, 11]])")
+    page.get_by_role("textbox", name="Must contain, selection 2: little girl named Lily").fill("brave")
+    where = page.get_by_role("combobox", name="Where the word stands, selection 2: little girl named Lily")
+    where.select_option("end")
+    assert page.evaluate("() => editor.request().pins") == [[1, "end", "brave"]]
+
+
+def test_a_text_with_blanks_opens_with_its_blanks_selected(mount):
+    pieces = ["The", " ", "_", "_", "_", " ran", " to", " the", " ", "_", "_", "_", "."]
+    page = mount(pieces)
+    assert holes(page) == [[1, 5, 1], [8, 12, 1]]
+    assert page.locator(".dlm-chip-words").all_inner_texts() == ["___ after “The”", "___ after “the”"]
+    assert page.locator(".dlm-chip-count").first.inner_text() == "1 token"
+    page.locator(".dlm-free").first.click()
+    page.locator(".dlm-free").first.click()
+    assert holes(page) == [[1, 5, 1], [8, 12, 1]] and page.locator(".dlm-same:not(.dlm-unused)").count() == 0
+    page.locator(".dlm-clear").click()
+    cell(page, 3).click()
+    assert holes(page) == [[1, 5, 1]]
+    page.wait_for_timeout(600)
+    cell(page, 2).click()
+    assert page.locator(".dlm-summary").inner_text() == "Nothing selected"
+    page.wait_for_timeout(600)
+    cell(page, 10).dblclick()
+    assert holes(page) == [[8, 12, 1]]
+    page.locator(".dlm-clear").click()
+    drag(page, 5, 10)
+    assert holes(page) == [[5, 11, None]]
+
+
+def test_what_the_tab_does_is_said_over_the_text(mount):
+    page = mount(STORY)
+    lead = page.locator(".dlm-lead")
+    place = "(node) => node.getBoundingClientRect().y"
+    before = page.locator(".dlm-document").evaluate(place)
+    assert lead.inner_text().startswith("Drag over words or click them to have them rewritten;")
+    page.evaluate("() => editor.request()")
+    assert page.locator(".dlm-said").inner_text() == "First select the words to rewrite." and lead.is_hidden()
+    assert page.locator(".dlm-document").evaluate(place) == before
+    page.evaluate("() => editor.select([[2, 4]])")
+    assert lead.inner_text().startswith("Grey words will be rewritten; everything else stays, token for token.")
+    assert page.locator(".dlm-document").evaluate(place) == before
+
+
+def test_control_and_enter_runs_and_the_keys_are_listed(mount):
+    page = mount(STORY)
+    page.evaluate("() => (window.runs = 0)")
+    page.evaluate(MOUNT.replace("...options", "...options, onRun: () => (window.runs += 1)"), [source(), style(), {}])
+    page.evaluate("(doc) => editor.open(doc, 'Typed')", document(STORY))
+    cell(page, 3).focus()
+    page.keyboard.press("Control+Enter")
+    page.keyboard.press("Enter")
+    assert holes(page) == [[3, 4, None]]
+    page.locator(".dlm-pin-word").focus()
+    page.keyboard.press("Meta+Enter")
+    assert page.evaluate("() => runs") == 2
+    page.locator(".dlm-keys summary").click()
+    assert "Ctrl + Enter\nRegenerate" in page.locator(".dlm-keys").inner_text()
+
+
 def test_removing_a_hole_keeps_the_focus_in_the_list(mount):
     page = mount(STORY)
     page.evaluate("() => editor.select([[2, 4], [7, 11]])")
@@ -307,7 +400,7 @@ def test_presets(mount):
 @pytest.mark.parametrize(
     ("pieces", "spans", "sentence"),
     [
-        (STORY, [], "Select the words to be written anew first."),
+        (STORY, [], "First select the words to rewrite."),
         (["One", " two"], [[0, 2]], "Everything is selected"),
         ([], [], "There is no text to edit yet."),
     ],
