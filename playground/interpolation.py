@@ -7,13 +7,13 @@ from inspect import signature
 
 import torch
 
-from playground.alignment import Pairing
 from playground.canvas import Canvas
 from playground.denoisers import zoo
 from playground.denoisers.zoo import Model
 from playground.engine import RunError, paced
 from playground.quality import BundledJudge
 from playground.recipe import MAX_PROMPT_CHARACTERS, Recipe, RecipeError, check_ranges, knob, typed
+from playground.samplers.alignment import Pairing
 from playground.samplers.paths import METHODS, Points
 from playground.samplers.step import Step
 from playground.schedules import schedule_for

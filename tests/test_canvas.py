@@ -176,10 +176,11 @@ def test_pin_for_refuses_what_cannot_be_typed(tokenizer):
             pin_for(12, token, tokenizer)
 
 
-def test_batch_repeats_the_row(tokenizer):
-    row = canvas(tokenizer, prompt="Once", length=8)
-    ids, fixed = row.batch(3)
-    assert ids.shape == fixed.shape == (3, 8)
-    assert all(torch.equal(ids[b], row.ids) and torch.equal(fixed[b], row.fixed) for b in range(3))
-    ids[0, 0] = 99
-    assert row.ids[0] == BOS and ids[1, 0] == BOS
+def test_each_sample_has_a_row_of_its_own(tokenizer):
+    one, three = (canvas(tokenizer, prompt="Once", length=8, samples=samples) for samples in (1, 3))
+    assert three.ids.shape == three.fixed.shape == three.pinned.shape == (3, 8)
+    assert all(
+        torch.equal(three.ids[row], one.ids[0]) and torch.equal(three.fixed[row], one.fixed[0]) for row in range(3)
+    )
+    three.ids[0, 0] = 99
+    assert three.ids[1, 0] == BOS

@@ -3,12 +3,14 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 
-from playground import __version__
+from playground import __version__, interpolation
 from playground.denoisers import zoo
 from playground.engine import RunError, record
 from playground.interfaces import bench, facts
+from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
 from playground.trace import Trace
 from playground.training import evaluate, settings, stages
@@ -17,6 +19,8 @@ from playground.training.data import CorpusError
 from playground.training.report import table
 
 REFUSED, FAILED = 2, 1
+KNOBS = {f.name: f for f in fields(Recipe)}
+PATH = {f.name: f for f in fields(Blend) if f.name != "recipe"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def generate(options) -> None:
     """Run one recipe."""
-    trace = _finished(options, _given(options, GENERATE_FIELDS))
+    trace = _finished(options, record(Recipe.parse(_given(options, GENERATE_FIELDS))))
     if options.json:
         print(json.dumps(facts.summary(trace), ensure_ascii=False))
         return
@@ -49,7 +53,7 @@ def generate(options) -> None:
 
 def infill(options) -> None:
     """Write the marked parts of a text anew: The dog ran to the [[park]]."""
-    trace = _finished(options, Recipe.edit(_given(options, EDIT_FIELDS)))
+    trace = _finished(options, record(Recipe.parse(Recipe.edit(_given(options, EDIT_FIELDS)))))
     if options.json:
         print(json.dumps(facts.edit(trace), ensure_ascii=False))
         return
@@ -58,13 +62,27 @@ def infill(options) -> None:
     print(f"{_speed(trace)}; {trace.end['checked']} given tokens checked: {kept}", file=sys.stderr)
 
 
+def interpolate(options) -> None:
+    """Lead a path of texts from one to another."""
+    trace = _finished(
+        options, interpolation.record(Blend.parse(_given(options, [*PATH, *interpolation.RECIPE_FIELDS])))
+    )
+    if options.json:
+        print(json.dumps(facts.path(trace), ensure_ascii=False))
+        return
+    for row, text in zip(trace.head["rows"], trace.texts, strict=True):
+        print(f"{row['weight']:4.0%}  {text}")
+    note = f"{trace.head['note']} " if trace.head["note"] else ""
+    print(f"{note}{_speed(trace)}", file=sys.stderr)
+
+
 def _given(options, names: list[str]) -> dict:
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
-def _finished(options, values: dict) -> Trace:
+def _finished(options, run: Iterator[Trace]) -> Trace:
     """The run, with its progress on the terminal, and saved where that is asked for."""
-    for trace in record(Recipe.parse(values)):
+    for trace in run:
         if sys.stderr.isatty() and trace.end is None:
             frame = trace.frames[-1]
             print(f"\rstep {frame['s']} of {frame['n']}", end="", file=sys.stderr, flush=True)
@@ -129,8 +147,11 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         return sub
 
-    _run_arguments(add("generate", generate), GENERATE_FIELDS)
-    _run_arguments(add("infill", infill), EDIT_FIELDS)
+    _run_arguments(add("generate", generate), [KNOBS[name] for name in GENERATE_FIELDS])
+    _run_arguments(add("infill", infill), [KNOBS[name] for name in EDIT_FIELDS])
+    _run_arguments(
+        add("interpolate", interpolate), [*PATH.values(), *(KNOBS[name] for name in interpolation.RECIPE_FIELDS)]
+    )
     sub = add("models", models)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     stages.arguments(add("train", train))
@@ -142,11 +163,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run_arguments(parser: argparse.ArgumentParser, names: list[str]) -> None:
-    for f in fields(Recipe):
-        if f.name in names:
-            low, high = f.metadata["low"], f.metadata["high"]
-            allowed = f" ({low} to {high})" if low is not None else ""
-            parser.add_argument(f"--{f.name.replace('_', '-')}", help=f.metadata["help"].replace("%", "%%") + allowed)
+def _run_arguments(parser: argparse.ArgumentParser, knobs: list) -> None:
+    for f in knobs:
+        low, high = f.metadata["low"], f.metadata["high"]
+        allowed = f" ({low} to {high})" if low is not None else ""
+        parser.add_argument(f"--{f.name.replace('_', '-')}", help=f.metadata["help"].replace("%", "%%") + allowed)
     parser.add_argument("--trace", metavar="FILE", help="Also write the whole run as a trace file (JSON).")
     parser.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")

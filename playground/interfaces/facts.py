@@ -33,6 +33,23 @@ def edit(trace: Trace) -> dict:
     return summary(trace) | {"text": best["text"], "seed": best["seed"]} | about | {"alternatives": alternatives}
 
 
+def path(trace: Trace) -> dict:
+    """A finished path for machines: the text of each point with what was measured of it, and the facts of the run."""
+    found = trace.end["path"]
+    points = [
+        {
+            "weight": row["weight"], "text": text,
+            "similarity": [{"name": s["name"], "a": s["a"][i], "b": s["b"][i]} for s in found["similarity"]],
+            "edits": {end: counts[i] for end, counts in found["edits"].items()},
+            "perplexity": found["perplexity"][i] if found["perplexity"] else None,
+        }
+        for i, (row, text) in enumerate(zip(trace.head["rows"], trace.texts, strict=True))
+    ]  # fmt: skip
+    left_out = ("text", "seeds", "recipe")  # of one text of a recipe
+    run = {key: value for key, value in summary(trace).items() if key not in left_out}
+    return run | {"exact": found["exact"], "points": points, "blend": trace.head["blend"]}
+
+
 def models() -> list[dict]:
     """Every model here: name, family, parameters, and the precision it runs in."""
     loaded = (zoo.load(name) for name in zoo.catalogue())

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from playground.alignment import Pairing
+from playground.samplers.alignment import Pairing
 from playground.samplers.continuous import denoise_step, descend, expected_embedding
 from playground.samplers.step import State, Step, followed, observe, without_marks
 from playground.text import BOS, EOS, PAD

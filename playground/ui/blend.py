@@ -6,10 +6,10 @@ from pathlib import Path
 
 import gradio as gr
 
-from playground.alignment import RULE
 from playground.denoisers import zoo
 from playground.interpolation import Blend, heard_by, own_level, record
 from playground.recipe import RecipeError
+from playground.samplers.alignment import RULE
 from playground.samplers.paths import METHODS
 from playground.ui import knobs, plots, runs
 from playground.ui.runs import QUIET, plain
