@@ -8,8 +8,8 @@ from playground.denoisers.zoo import Model
 from playground.samplers.step import Step
 from playground.samplers.whole import joined
 
-QUESTIONS = 16  # evaluations a row costs at most; in a longer hole, cells so far apart are hidden together
-BUDGET = 2048  # cells in one evaluation
+QUESTIONS = 16  # asked of a row at most; in a longer hole, cells so far apart are hidden together
+BUDGET = 2048  # cells that all questions of a row come to at most
 
 
 def verdict(model: Model, canvas: Canvas, last: Step) -> dict:
@@ -37,17 +37,15 @@ def fit(model: Model, ids: Tensor, cells: Tensor) -> Tensor:
     if model.family == "autoregressive":
         questions = [places]
     else:
-        questions = [places[i::QUESTIONS] for i in range(min(QUESTIONS, len(places)))]
+        count = min(QUESTIONS, max(1, BUDGET // len(ids)), len(places))
+        questions = [places[i::count] for i in range(count)]
+    hidden = torch.zeros(len(questions), len(ids), dtype=torch.bool)
+    for row, hole in zip(hidden, questions, strict=True):
+        row[hole] = True
+    batch = ids.repeat(len(questions), 1)
+    logits = model.denoiser.blanks(batch.to(model.device), hidden.to(model.device)).cpu()
+    said = logits.log_softmax(-1).gather(-1, batch[..., None]).squeeze(-1)
     found = torch.zeros(len(ids))
-    rows = max(1, BUDGET // len(ids))
-    for at in range(0, len(questions), rows):
-        asked = questions[at : at + rows]
-        hidden = torch.zeros(len(asked), len(ids), dtype=torch.bool)
-        for row, hole in zip(hidden, asked, strict=True):
-            row[hole] = True
-        batch = ids.repeat(len(asked), 1)
-        logits = model.denoiser.blanks(batch.to(model.device), hidden.to(model.device)).cpu()
-        said = logits.log_softmax(-1).gather(-1, batch[..., None]).squeeze(-1)
-        for row, hole in zip(said, asked, strict=True):
-            found[hole] = row[hole]
+    for row, hole in zip(said, questions, strict=True):
+        found[hole] = row[hole]
     return found[places]

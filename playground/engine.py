@@ -100,7 +100,7 @@ def sampled(
     around = knobs(model.family, recipe.sampler)
     if recipe.block and "block" in around:
         sampler, options = partial(by_blocks, sampler), options | {"block": recipe.block}
-    if recipe.strength < 1 and "strength" not in options:
+    if recipe.strength < 1 and ("strength" not in options or recipe.strength == 0):  # at 0 nothing is noised at all
         sampler, options = partial(partly, sampler), options | {"strength": recipe.strength}
     steps = sampler(denoiser, ids, fixed, rngs, **options)
     last = None

@@ -18,10 +18,11 @@ from playground.text import BOS, EOS, PAD, Tokenizer
 
 AROUND = 6  # tokens of a [[?]] that says nothing more
 MOST = 512  # tokens in a hole
-MARK = re.compile(r"(\\*)(\[\[|\]\])")
-SIZED = re.compile(r"\+(\d{1,4})|\?(\d{0,4})")
+MARK = re.compile(r"(?<!\\)(\\*)(\[\[|\]\])")
+SIZED = re.compile(r"\+([0-9]{1,9})|\?([0-9]{0,9})")
 OPENING, OPENING_OR_CLOSING = r"\[\[", r"\[\[|\]\]"
-RAW = re.compile(r"([#=])((?:\s*\d{1,6})+)\s*")
+RAW = re.compile(r"([#=])\s*([0-9]{1,6}(?:\s+[0-9]{1,6})*)\s*")
+FORMS = "[[+8]], [[?]], [[?8]], [[#12 77]] and [[=12 77]]"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,11 @@ def parse(text: str, tokenizer: Tokenizer) -> Marked:
             if not 1 <= cells <= MOST:
                 raise ValueError(f"the hole at character {at} asks for {cells} tokens; allowed: 1 to {MOST}.")
             run.holes.append((len(run.text), len(run.text), cells, sized[1] is None, at))
+        elif content[:1] and content[0] in "+?#=":
+            raise ValueError(
+                f"the mark at character {at} begins with {content[0]} and cannot be read; allowed: {FORMS}, "
+                f"or \\{content[0]} for a hole over words that begin so."
+            )
         elif content:
             content = re.sub(r"^\\(?=\\*[+?#=])", "", content)
             run.holes.append((len(run.text), len(run.text) + len(content), None, False, at))
@@ -166,8 +172,8 @@ def _places(ids: list[int], tokenizer: Tokenizer) -> list[tuple[int, int]]:
 
 def _escaped(text: str, marks: str) -> str:
     """Backslashes before `marks` so that they are read as text; those that stood there are doubled."""
-    text = re.sub(rf"(\\*)({marks})", lambda found: f"{found[1] * 2}\\{found[2]}", text)
-    return re.sub(r"\\+\Z", lambda found: found[0] * 2, text)  # a mark may follow
+    text = re.sub(rf"(?<!\\)(\\*)({marks})", lambda found: f"{found[1] * 2}\\{found[2]}", text)
+    return re.sub(r"(?<!\\)\\+\Z", lambda found: found[0] * 2, text)  # a mark may follow
 
 
 def _parts(text: str) -> list[tuple[str, str, int]]:
@@ -218,6 +224,8 @@ class _Run:
         edges = [at for at, _ in _places(own, tokenizer)] + [len(self.text)]
         drawn = [i for i in range(len(own)) if edges[i] < edges[i + 1]]  # the others continue a character
         for begin, end, cells, open_, at in self.holes:
+            if begin == end and not self._between(begin, [edges[i] for i in drawn]):
+                raise ValueError(f"the hole at character {at} stands inside a character; put it before or after.")
             touched = [i for i in drawn if edges[i] < end and edges[i + 1] > begin]
             start = touched[0] if touched else next((i for i in drawn if edges[i] == begin), len(own))
             stop = next((i for i in drawn if i > touched[-1]), len(own)) if touched else start
@@ -225,6 +233,10 @@ class _Run:
                 raise ValueError(f"the hole at character {at} shares a token with the one before it; make them one.")
             holes.append(Hole(len(ids) + start, len(ids) + stop, cells or stop - start, open_))
         ids += own
+
+    def _between(self, place: int, edges: list[int]) -> bool:
+        """Whether new tokens may stand at this character: at the first of a token, or after the last."""
+        return place in edges or place == len(self.text)
 
     def _encode(self, tokenizer: Tokenizer) -> list[int]:
         """The tokens of the text, cut also where new ones are to stand."""

@@ -312,7 +312,7 @@ def _typed_pins(value) -> dict[int, str]:
         if not text.startswith("{"):
             return parse_pins(text)
         try:
-            value = json.loads(text)
+            value = json.loads(text, object_pairs_hook=_each_once)
         except (ValueError, RecursionError) as error:
             raise RecipeError("pins", f"is not JSON ({error}).") from None
     if not isinstance(value, Mapping):
@@ -324,6 +324,14 @@ def _typed_pins(value) -> dict[int, str]:
             "pins", f"cannot read {_shown(value)}; a word with a comma or a quote needs quotes around it."
         )
     return pins
+
+
+def _each_once(pairs: list[tuple]) -> dict:
+    names = [name for name, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise RecipeError("pins", f"cell {twice[:40]} is pinned twice.")
+    return dict(pairs)
 
 
 def _shown(value) -> str:

@@ -115,6 +115,9 @@ def _pins(pins: list, marked: Marked, blanks: list[bool], tokenizer: Tokenizer) 
                 f"“{word.strip()[:40]}” takes {size} token{'s' * (size > 1)}. This selection was made longer to hold "
                 f"it{why}: {have} → {size + beside} tokens. Press Regenerate again."
             ))  # fmt: skip
+    places = [cell for cell, *_ in found]
+    if len(set(places)) < len(places):
+        raise RecipeError("must contain", "two words would stand in the same place; choose another place for one.")
     return {cell: exact for cell, exact, _ in found}
 
 

@@ -177,7 +177,10 @@ def test_pin_for_refuses_what_cannot_be_typed(tokenizer):
 
 
 def test_each_sample_has_a_row_of_its_own(tokenizer):
-    one, three = (canvas(tokenizer, prompt="Once", length=8, samples=samples) for samples in (1, 3))
+    one, three = (
+        Canvas.from_recipe(Recipe.parse({"prompt": "Once", "length": 8, "samples": samples}), tokenizer)
+        for samples in (1, 3)
+    )
     assert three.ids.shape == three.fixed.shape == three.pinned.shape == (3, 8)
     assert all(
         torch.equal(three.ids[row], one.ids[0]) and torch.equal(three.fixed[row], one.fixed[0]) for row in range(3)

@@ -80,6 +80,13 @@ def test_strength_goes_from_the_words_themselves_to_new_ones(model):
     assert same[0] == 1.0 and same[0] > same[1] > same[2]
 
 
+@pytest.mark.parametrize("model", ["stories-continuous", "stories-masked", "stories-uniform", "stories-autoregressive"])
+def test_at_strength_0_every_word_stays(model):
+    text = "The 🐶 [[dog🇩🇪 ran \u2000 far]] away."
+    trace = playground.infill(text=text, model=model, strength=0, steps=2, seed=1, temperature=2)
+    assert trace.text == text.replace("[[", "").replace("]]", "") and trace.end["unchanged"]
+
+
 def test_a_masked_row_keeps_the_share_that_strength_leaves():
     text = "[[one two three four five six seven eight nine ten]] eleven"
     trace = playground.infill(text=text, model="stories-masked", strength=0.3, steps=4, seed=1)

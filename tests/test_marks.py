@@ -1,5 +1,8 @@
 """Texts with holes: read exactly, written exactly, and never a token outside a hole changed."""
 
+import contextlib
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,6 +101,36 @@ def test_marks_that_cannot_be_read_are_named(tokenizer, text, sentence):
     with pytest.raises(ValueError) as error:
         marks.parse(text, tokenizer)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("content", ["+", "+-5", "+ 8", "+8 ", "#", "=", "#-1", "#12, 77", "=12,77", "?8?", "+\u0668"])
+def test_a_mark_that_cannot_be_read_is_not_taken_for_words(tokenizer, content):
+    with pytest.raises(ValueError, match="cannot be read; allowed: "):
+        marks.parse(f"a [[{content}]] b", tokenizer)
+    assert marks.parse(rf"a [[\{content}]] b", tokenizer).kept  # a backslash makes words of it
+
+
+def test_a_mark_for_too_many_tokens_says_how_many_are_allowed(tokenizer):
+    for mark in ("+99999", "?99999", "+0"):
+        with pytest.raises(ValueError, match=f"asks for {mark[1:]} tokens; allowed: 1 to 512"):
+            marks.parse(f"a [[{mark}]] b", tokenizer)
+
+
+@pytest.mark.parametrize(
+    "text", ["cafe[[+1]]\u0301 is", "The cafe [[+1]]\u0301 is", "a 👍[[+1]]🏽 b", "👨\u200d[[+1]]👩"]
+)
+def test_new_tokens_inside_a_character_are_refused(tokenizer, text):
+    with pytest.raises(ValueError, match="stands inside a character; put it before or after"):
+        marks.parse(text, tokenizer)
+
+
+@pytest.mark.parametrize("text", ["a [[#" + "1" * 5000 + "x]] b", "\\" * 20_000, "[[=" + "1 " * 9000 + "x]]"])
+def test_texts_made_to_be_slow_are_read_at_once(tokenizer, text):
+    """Each of them once took seconds, or for ever: the first in time exponential in its digits."""
+    started = time.process_time()
+    with contextlib.suppress(ValueError):
+        marks.parse(text, tokenizer)
+    assert time.process_time() - started < 1
 
 
 def test_a_row_has_a_start_mark_holes_and_an_end_mark(tokenizer):

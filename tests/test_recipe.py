@@ -358,3 +358,8 @@ def test_steps_not_given_are_one_for_two_cells(length, steps):
         assert recipe.steps == steps and Recipe.from_query(recipe.to_query()) == recipe
     kept = Recipe.parse({"steps": 32, "length": length})
     assert kept.steps == 32 and Recipe.from_query(kept.to_query()) == kept
+
+
+def test_pins_as_json_name_each_cell_once():
+    with pytest.raises(RecipeError, match="pins: cell 2 is pinned twice"):
+        Recipe.parse({"pins": '{"2": "dog", "2": "cat"}'})

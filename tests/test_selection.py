@@ -110,6 +110,12 @@ def test_a_word_without_room_says_what_would_do(tokenizer, holes, word, hole, ce
     assert asked(request(tokenizer, holes, [(hole, "middle", word)]), tokenizer)["pins"]
 
 
+def test_two_words_in_one_place_are_refused(tokenizer):
+    twice = [[0, "start", "dog"], [0, "start", "cat"]]
+    with pytest.raises(RecipeError, match="must contain: two words would stand in the same place"):
+        asked(request(tokenizer, [[1, 3, 6]], twice), tokenizer)
+
+
 def test_a_word_may_fill_its_hole_where_others_are_written(tokenizer):
     fields = asked(request(tokenizer, [[1, 2, None], [5, 6, None]], [(1, "start", "dragon")]), tokenizer)
     assert fields["pins"] == {6: '" dragon"'}

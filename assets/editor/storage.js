@@ -5,24 +5,37 @@ const HISTORY_VERSION = 1;
 
 /** Keeps the tree in localStorage under a key. Storage may be blocked, full, or hold what others wrote. */
 function createShelf(key) {
+  let written = null; // what this tab has read or written last
+
+  function read() {
+    try {
+      const text = key && window.localStorage.getItem(key);
+      const saved = JSON.parse(text);
+      const ours = saved && saved.format === HISTORY_FORMAT && saved.version === HISTORY_VERSION;
+      return ours ? { text, tree: readTree(saved) } : null;
+    } catch (error) {
+      return null;
+    }
+  }
+
   return {
     load() {
-      try {
-        const saved = key && JSON.parse(window.localStorage.getItem(key));
-        const ours = saved && saved.format === HISTORY_FORMAT && saved.version === HISTORY_VERSION;
-        return ours ? readTree(saved) : null;
-      } catch (error) {
-        return null;
-      }
+      const found = read();
+      written = found && found.text;
+      return found && found.tree;
     },
-    /** "kept", "dropped" if the oldest leaves had to go for it, or "lost". */
+    /** "kept", "dropped" if the oldest leaves had to go for it, or "lost". What another tab has saved in the meantime
+        is taken in. */
     save(tree) {
       if (!key) return "kept";
+      const found = read();
+      if (found && found.tree && found.text !== written) mergeTree(tree, found.tree);
       const lean = { nodes: [...tree.nodes], current: tree.current };
       let outcome = "kept";
       for (;;) {
         try {
-          window.localStorage.setItem(key, writeTree(lean));
+          written = writeTree(lean);
+          window.localStorage.setItem(key, written);
           tree.nodes = lean.nodes;
           return outcome;
         } catch (error) {

@@ -66,6 +66,22 @@ function dropOldest(tree) {
   for (const node of continuations(tree, root.id)) node.parent = null;
 }
 
+/** Take in the versions of another tree that grew from the same beginnings, as after edits in another tab. */
+function mergeTree(tree, other) {
+  const made = (node) => node.time + " " + node.document.ids.join(); // ids are each tab's own
+  const same = new Map(tree.nodes.map((node) => [made(node), node.id]));
+  const ids = new Map([[null, null]]);
+  let next = tree.nodes.concat(other.nodes).reduce((highest, { id }) => Math.max(highest, id), 0);
+  const added = other.nodes.filter((node) => {
+    const known = same.get(made(node));
+    ids.set(node.id, known === undefined ? ++next : known);
+    return known === undefined;
+  });
+  const at = (id) => (ids.has(id) ? ids.get(id) : null);
+  for (const node of added) tree.nodes.push({ ...node, id: at(node.id), parent: at(node.parent), recent: at(node.recent) });
+  while (tree.nodes.length > HISTORY_LIMIT && dropOldestLeaf(tree));
+}
+
 /** The tree as it was written, or null if this is anything else. */
 function readTree(saved) {
   if (!saved || typeof saved !== "object" || !Array.isArray(saved.nodes)) return null;
@@ -80,7 +96,7 @@ function readTree(saved) {
 }
 
 function isNode(node) {
-  if (!node || !Number.isInteger(node.id) || typeof node.label !== "string" || !Number.isFinite(node.time)) return false;
+  if (!node || !Number.isSafeInteger(node.id) || typeof node.label !== "string" || !Number.isFinite(node.time)) return false;
   const isSeed = node.seed === null || Number.isFinite(node.seed);
   const { fresh } = node;
   return isSeed && isDocument(node.document) && Array.isArray(fresh) && fresh.every(Number.isInteger);

@@ -28,6 +28,11 @@ def left_to_right(
     ended = torch.zeros(rows, dtype=torch.bool)
     free = (~fixed).any(0)
     total, done = int(free.sum()), 0
+    if total == 0:  # all cells are given: a run of one step that says so
+        yield Step(
+            index=0, total=1, level=0.0, tokens=x, state=torch.full_like(x, State.FIXED), probability=probability,
+            entropy=entropy, candidates=candidates, candidate_probability=chances,
+        )  # fmt: skip
     for cell in range(length):
         here = fixed[:, cell]
         if free[cell]:

@@ -239,7 +239,7 @@ def test_clearing_asks_first_and_keeps_the_text(mount):
     assert text(page) == "two" and page.evaluate("() => editor.history().nodes.length") == 1
 
 
-def test_two_tabs_overwrite_each_other_and_neither_breaks(mount):
+def test_two_tabs_take_in_what_the_other_has_saved(mount):
     page = mount()
     open_texts(page, "one")
     other = page.context.new_page()
@@ -250,5 +250,12 @@ def test_two_tabs_overwrite_each_other_and_neither_breaks(mount):
     open_texts(page, "ours")
     other.evaluate("() => editor.undo()")
     reload(page)
-    assert text(page) == "one" and page.evaluate("() => editor.history().nodes.length") == 2
+    assert text(page) == "one"
+    nodes = page.evaluate(
+        "() => editor.history().nodes.map((node) => [node.id, node.parent, node.document.pieces.join('')])"
+    )
+    assert sorted(words for *_, words in nodes) == ["one", "ours", "theirs"]
+    assert len({i for i, *_ in nodes}) == 3 and {parent for _, parent, words in nodes if words != "one"} == {
+        nodes[0][0]
+    }
     other.close()

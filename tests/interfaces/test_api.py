@@ -90,7 +90,7 @@ def test_models_lists_what_runs_here(client):
 
 def test_the_page_documents_only_the_public_endpoints(client):
     endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    assert set(endpoints) == {"/generate", "/infill", "/models"}
+    assert set(endpoints) == {"/generate", "/infill", "/interpolate", "/models"}
     assert {p["parameter_name"] for p in endpoints["/infill"]["parameters"]}.isdisjoint({"prompt", "length", "block"})
     steps = next(p for p in endpoints["/generate"]["parameters"] if p["parameter_name"] == "steps")
     assert steps["parameter_has_default"] and steps["parameter_default"] is None
