@@ -133,3 +133,19 @@ def test_an_infill_that_cannot_be_done_says_why(client, fields, sentence):
     with pytest.raises(Exception) as caught:
         client.predict(**fields, api_name="/infill")
     assert sentence in str(caught.value)
+
+
+def test_interpolate_gives_the_points_of_the_path_as_in_python(client):
+    fields = {"a": "Tom had a ball.", "b": "The dragon was sad.", "points": 5, "steps": 2, "seed": 3}
+    answer = client.predict(**fields, api_name="/interpolate")
+    trace = playground.interpolate(**fields)
+    assert [point["text"] for point in answer["points"]] == trace.texts
+    assert answer["points"][0]["edits"] == {"a": 0, "b": trace.end["path"]["edits"]["b"][0]}
+    assert answer["seed"] == 3 and answer["blend"]["level"] == trace.head["blend"]["level"]
+    slerp = client.predict(**fields, method="noise-slerp", api_name="/interpolate")
+    assert slerp["blend"]["level"] == 0.7  # not given, it is the method's own
+
+
+def test_interpolate_refuses_with_a_sentence(client):
+    with pytest.raises(Exception, match="b: is empty; a path needs two texts"):
+        client.predict(a="Tom", b="", api_name="/interpolate")

@@ -94,3 +94,21 @@ def test_bench_names_a_damaged_model_before_it_measures(tmp_path):
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.startswith("playground: damaged: model.safetensors is missing, cut short")
+
+
+def test_interpolate_prints_a_line_for_each_point(capsys):
+    flags = ["interpolate", "--a", "Tom had a ball.", "--b", "The dragon was sad.", "--points", "5", "--steps", "2"]
+    assert main([*flags, "--seed", "3"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "  0%  Tom had a ball." and lines[-1] == "100%  The dragon was sad." and len(lines) == 5
+    assert "seed 3, 2 evaluations" in err
+    assert main([*flags, "--seed", "3", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [f"{point['weight']:4.0%}  {point['text']}" for point in answer["points"]] == lines
+    assert answer["seed"] == 3 and answer["exact"] == [True, True] and answer["blend"]["method"] == "shared-noise"
+
+
+def test_interpolate_refuses_with_status_2_and_a_sentence(capsys):
+    assert main(["interpolate", "--a", "Tom had a ball."]) == 2
+    assert capsys.readouterr().err == "playground: b: is empty; a path needs two texts.\n"
