@@ -82,7 +82,7 @@ def _desk(boxes: dict) -> dict:
         parts["stop"] = gr.Button("Stop", elem_id="blend-stop", min_width=80, interactive=False)
     parts["examples"] = gr.Examples(EXAMPLES, [boxes["a"], boxes["b"]], label="Try", example_labels=EXAMPLE_LABELS)
     boxes["method"] = _knob("method")
-    parts["help"] = gr.Markdown(method_help(opening().method), elem_classes="sampler-help")
+    parts["help"] = gr.Markdown(method_help(opening().method), elem_classes="sampler-help", elem_id="blend-help")
     for name in FIRST[3:]:
         boxes[name] = _knob(name)
     with gr.Accordion("More knobs", open=False):
