@@ -47,7 +47,7 @@ class Recipe:
     model: str = knob("stories-continuous", "Model", "Which trained denoiser runs.", choices=lambda r: zoo.catalogue())
     prompt: str = knob("", "Prompt", "The text the row starts with. Empty: unconditional, nothing is given.")
     text: str = knob(
-        "", "Text", "A text to edit: [[words]] are written anew, [[+8]] asks for 8 new tokens, [[?]] for any number."
+        "", "Text", "A text to edit: [[words]] are rewritten, [[+8]] asks for 8 new tokens, [[?]] for any number."
     )  # fmt: skip
     length: int = knob(64, "Length", "Cells in the row, in tokens, the prompt included.", 8, 512)
     steps: int = knob(32, "Steps", "Denoising steps from noise to text; if not given, one for two cells.", 1, 256)
@@ -112,7 +112,7 @@ class Recipe:
     def edit(values: Mapping) -> Mapping:
         """The values of an edit, which needs a text. Raises RecipeError."""
         if values.get("text") in (None, ""):
-            raise RecipeError("text", "is empty; write one, with what is to be written anew in [[...]].")
+            raise RecipeError("text", "is empty; write one, with what is to be rewritten in [[...]].")
         return values
 
     def resolved(self) -> "Recipe":

@@ -171,7 +171,7 @@ def test_random_edits_never_touch_an_unselected_token(seed):
 @pytest.mark.parametrize(
     ("field", "fields", "sentence"),
     [
-        ("text", {"text": ""}, "text: is empty; write one, with what is to be written anew in [[...]]."),
+        ("text", {"text": ""}, "text: is empty; write one, with what is to be rewritten in [[...]]."),
         ("text", {"text": "The dog ran."}, "has no hole, so there is nothing to write; mark words as in [[park]]."),
         ("text", {"text": "[[The dog ran.]]"}, "is marked from end to end, so nothing of it is kept"),
         ("text", {"text": "a [[b"}, "the hole at character 3 is not closed"),

@@ -436,3 +436,31 @@ def test_frame_rate(page):
     mean, p99 = sum(gaps) / len(gaps), gaps[int(0.99 * len(gaps))]
     print(f"\n128 cells: {1000 / mean:.0f} frames/s, p99 gap {p99:.0f} ms")
     assert mean < 100
+
+
+def test_single_draws_one_sample_and_keeps_the_height_of_the_tallest(page):
+    page.evaluate(MOUNT.replace("live: true,", "live: true, single: true,"), [source(), style()])
+    short, tall = make_trace(rows=2), make_trace(rows=2, hostile=True, seed=3)
+    trace = short | {"frames": [short["frames"][-1]], "end": None}
+    trace["frames"][0]["rows"][1] = tall["frames"][-1]["rows"][0]
+    load(page, trace)
+    lines = page.locator("#root > :last-child .dlm-line")
+    shown = "() => [...document.querySelectorAll('#root > :last-child .dlm-row')].map((row) => !row.hidden)"
+    assert lines.count() == 2 and page.evaluate(shown) == [True, False]
+    page.evaluate("() => player.show(1)")
+    page.evaluate(SETTLE)
+    assert page.evaluate(shown) == [False, True]
+    height = page.locator("#root > :last-child .dlm-text").bounding_box()["height"]
+    page.evaluate("() => player.show(0)")
+    page.evaluate(SETTLE)
+    assert page.locator("#root > :last-child .dlm-text").bounding_box()["height"] == height
+    assert page.evaluate("() => player.newest(1)") == lines.nth(1).evaluate("(line) => line.textContent")
+
+
+def test_a_row_on_a_path_says_how_far_it_is_and_one_seed_is_said_once(page):
+    trace = make_trace(rows=3)
+    for row, weight in zip(trace["head"]["rows"], (0, 0.5, 1), strict=True):
+        row |= {"seed": 7, "weight": weight}
+    load(page, trace)
+    assert page.locator(".dlm-row-title").all_inner_texts() == ["0% of the way", "50% of the way", "100% of the way"]
+    assert page.locator(".dlm-meter").inner_text().endswith("seed 7")
