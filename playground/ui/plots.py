@@ -78,12 +78,12 @@ def map_figure(trace: Trace) -> go.Figure:
     figure = go.Figure(layout=_layout("first principal axis", "second principal axis") | {"height": 420})
     figure.update_layout(hovermode="closest")
     figure.add_scatter(
-        x=places[:, 0].tolist(), y=places[:, 1].tolist(), mode="markers", name="other sentences", text=[_shown(s) for s in sentences],
-        hovertemplate="%{text}<extra></extra>", marker={"color": GREY, "size": 5, "opacity": 0.45},
+        x=places[:, 0].tolist(), y=places[:, 1].tolist(), mode="markers", name="other sentences",
+        text=[_shown(s) for s in sentences], hovertemplate="%{text}<extra></extra>", marker={"color": GREY, "size": 5, "opacity": 0.45},
     )  # fmt: skip
     figure.add_scatter(
-        x=path[:, 0].tolist(), y=path[:, 1].tolist(), mode="lines+markers", name="the path", text=[_shown(t) for t in trace.texts],
-        hovertemplate="%{text}<extra></extra>", line={"color": AMBER, "width": 2}, marker={"size": 8},
+        x=path[:, 0].tolist(), y=path[:, 1].tolist(), mode="lines+markers", name="the path",
+        text=[_shown(t) for t in trace.texts], hovertemplate="%{text}<extra></extra>", line={"color": AMBER, "width": 2}, marker={"size": 8},
     )  # fmt: skip
     for place, name, at in ((path[0], "A", "top left"), (path[-1], "B", "top right")):
         figure.add_scatter(
