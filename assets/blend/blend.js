@@ -9,10 +9,11 @@ function createBlend(root, options) {
     player.show(point);
     draw();
   });
+  const about = make("p", "dlm-about", element);
   element.append(slider.element);
   const stage = make("div", "dlm-blend-stage", element);
   const player = createPlayer(stage, {
-    ...options, css: null, single: true, mode: "compact", labels: { ...(options.labels || {}), recorded: labels.recorded }, onPin: null, onUnpin: null, onDraw: draw,
+    ...options, css: null, single: true, autoplay: false, mode: "compact", labels: { ...(options.labels || {}), recorded: labels.recorded }, onPin: null, onUnpin: null, onDraw: draw,
   });
   const table = createBlendTable(labels, (point) => {
     slider.move(point);
@@ -28,6 +29,7 @@ function createBlend(root, options) {
     setHidden(table.element, !usable);
     if (!usable) return;
     const weights = head.rows.map(({ weight }) => weight);
+    setText(about, fillLabel(labels.about_path, { n: weights.length }));
     slider.points(weights);
     const path = (end && end.path) || null;
     const texts = frames[frames.length - 1].rows.map((_, row) => player.newest(row));

@@ -2,12 +2,15 @@
 
 /** All points of the path, one below the other, with what was measured of them. A click goes to the point. */
 function createBlendTable(labels, onChoose) {
-  const element = make("div", "dlm-path");
-  const table = make("table", "", element);
+  const element = make("details", "dlm-path");
+  element.open = !window.matchMedia("(max-width: 640px)").matches;
+  make("summary", "", element, labels.table);
+  const table = make("table", "", make("div", "dlm-path-scroll", element));
   make("caption", "dlm-spoken", table, labels.table);
   const head = make("tr", "", make("thead", "", table));
   const body = make("tbody", "", table);
   const about = make("p", "dlm-about", element);
+  make("p", "dlm-about dlm-perplexity", element, labels.about_perplexity);
   const columns = [
     ["way"], ["text"], ["to_a"], ["to_b"], ["edits_a"], ["edits_b"], ["perplexity"],
   ].map(([name]) => make("th", "dlm-" + name, head, labels[name]));
@@ -41,11 +44,11 @@ function createBlendTable(labels, onChoose) {
       const repeats = path && index > 0 && text === texts[index - 1];
       const shown = [
         repeats ? labels.same : text,
-        alike ? alike.a[index].toFixed(2) : "",
-        alike ? alike.b[index].toFixed(2) : "",
-        path ? String(path.edits.a[index]) : "",
-        path ? String(path.edits.b[index]) : "",
-        path && path.perplexity && path.perplexity[index] !== null ? path.perplexity[index].toFixed(1) : "",
+        alike ? likeness(alike.a[index]) : labels.unknown,
+        alike ? likeness(alike.b[index]) : labels.unknown,
+        path ? String(path.edits.a[index]) : labels.unknown,
+        path ? String(path.edits.b[index]) : labels.unknown,
+        path && path.perplexity && path.perplexity[index] !== null ? path.perplexity[index].toFixed(1) : labels.unknown,
       ];
       cells.forEach((cell, column) => setText(cell, shown[column]));
       cells[0].classList.toggle("dlm-same", Boolean(repeats));
@@ -55,8 +58,12 @@ function createBlendTable(labels, onChoose) {
       else way.removeAttribute("aria-current");
     });
     setText(about, alike ? fillLabel(labels.about, { name: alike.name }) : "");
-    element.classList.toggle("dlm-measured", Boolean(path));
   }
 
   return { element, draw };
+}
+
+// Rounded down, so that only the same words are 1.00.
+function likeness(cosine) {
+  return (Math.floor(100 * cosine + 0.001) / 100).toFixed(2);
 }

@@ -71,7 +71,7 @@ def interpolate(options) -> None:
         print(json.dumps(facts.path(trace), ensure_ascii=False))
         return
     for row, text in zip(trace.head["rows"], trace.texts, strict=True):
-        print(f"{row['weight']:4.0%}  {text}")
+        print(f"{int(100 * row['weight'] + 0.5):3d}%  {text}")
     note = f"{trace.head['note']} " if trace.head["note"] else ""
     print(f"{note}{_speed(trace)}", file=sys.stderr)
 

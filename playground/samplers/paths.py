@@ -78,8 +78,9 @@ def shared_noise(
     denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, level: float = 0.9,
     temperature: float = 1.0, churn: float = 1.0, self_conditioning: bool = True,
 ) -> Iterator[Step]:  # fmt: skip
-    """Mixes the embeddings, adds the same noise at every point, and denoises: SDEdit (arXiv 2108.01073) on a mix. Too
-    little noise leaves a jumble of both texts; too much forgets them, and the middle tells something else."""
+    """Mixes the embeddings, adds the same noise at every point, and denoises (SDEdit, arXiv 2108.01073). The noise is
+    least near A and B and most half-way. Too little of it leaves a jumble of both texts; too much forgets them, and the
+    middle tells something else."""
     table = denoiser.table()
     mix, w = points.mixed(table), points.weights
     top = level * (4 * w * (1 - w)).clamp(min=0) ** STEEPNESS
@@ -97,7 +98,8 @@ def noise_slerp(
     temperature: float = 1.0, self_conditioning: bool = True,
 ) -> Iterator[Step]:  # fmt: skip
     """Runs the denoising backwards from A and from B to their noises (DDIM inversion, arXiv 2010.02502), turns one
-    noise into the other (slerp), and denoises. Every text is fluent, but between the ends it is often about neither."""
+    noise into the other along an arc, and denoises. Every text is fluent, but between the ends it is often about
+    neither."""
     table = denoiser.table()
     noise = _noise(points, rng, table)
     latents = []
@@ -120,8 +122,8 @@ def semantic_code(
     denoiser, points: Points, rng: torch.Generator, *, schedule, steps: int, temperature: float = 1.0,
     churn: float = 1.0, self_conditioning: bool = True,
 ) -> Iterator[Step]:  # fmt: skip
-    """Starts every point from the same noise and tells the denoiser what the text is about, the mean of its embeddings,
-    mixed from A to B. Words and their order are not in the code, so even the ends are other texts."""
+    """Starts every point from the same noise and tells the denoiser what the text is about: the mean of its words'
+    embeddings, which moves from A to B. Words and their order are not in the code, so even the ends are other texts."""
     table = denoiser.table()
     codes = [F.normalize(table[text.to(table.device)].sum(0), dim=-1) for text in (points.a, points.b)]
     w, noise = points.weights.to(table)[:, None], _noise(points, rng, table)

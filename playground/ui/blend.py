@@ -11,6 +11,7 @@ from playground.interpolation import Blend, heard_by, own_level, record
 from playground.recipe import RecipeError
 from playground.samplers.alignment import RULE
 from playground.samplers.paths import METHODS
+from playground.trace import Trace
 from playground.ui import knobs, plots, runs
 from playground.ui.runs import QUIET, plain
 from playground.ui.token_canvas import TokenCanvas
@@ -61,16 +62,21 @@ def blend(*values) -> Iterator[tuple]:
 
 def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
     """Lay out the tab and connect it. `saved` keeps the knobs and the two texts in the visitor's browser."""
-    boxes = {}
+    boxes, recorded = {}, Trace.load(EXAMPLE)
     with gr.Row(equal_height=False):
         with gr.Column(scale=7, min_width=320, elem_classes="stage"):
-            canvas = TokenCanvas(EXAMPLE.read_text(encoding="utf-8"), "blend", elem_id=CANVAS)
+            canvas = TokenCanvas(recorded.to_json(), "blend", elem_id=CANVAS)
             with gr.Accordion("The path in numbers", open=False):
-                figure = gr.Plot(show_label=False, elem_id="blend-figure")
-                chart = gr.Plot(show_label=False, elem_id="blend-map")
+                figure = gr.Plot(plots.path_figure(recorded), show_label=False, elem_id="blend-figure")
+                chart = gr.Plot(_map(recorded), show_label=False, elem_id="blend-map")
         with gr.Column(scale=3, min_width=330, elem_classes="desk"):
             parts = {"canvas": canvas, "figure": figure, "map": chart} | _desk(boxes)
     _connect(page, saved, boxes, parts)
+
+
+def _map(recorded: Trace):
+    """The map of the recorded path, where the model that made it is among those of this page."""
+    return plots.map_figure(recorded) if recorded.head["model"]["name"] in zoo.catalogue() else None
 
 
 def _desk(boxes: dict) -> dict:
@@ -144,6 +150,7 @@ def restore(saved: dict | None) -> list:
 
 
 def _method(method: str) -> str:
-    if method not in METHODS:
-        raise gr.Error(f"method: {plain(str(method)[:40])} is unknown; allowed: {', '.join(METHODS)}.")
+    if not (isinstance(method, str) and method in METHODS):
+        sentence = f"method: {str(method)[:40]!r} is unknown; allowed: {', '.join(METHODS)}."
+        raise gr.Error(plain(sentence), print_exception=False)
     return method

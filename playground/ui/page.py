@@ -4,6 +4,7 @@ import os
 
 import gradio as gr
 
+from playground.denoisers import zoo
 from playground.interfaces import api
 from playground.ui import blend, edit, watch
 from playground.ui.theme import CSS, theme
@@ -24,8 +25,9 @@ def build() -> gr.Blocks:
             watch.build(watched, page)
         with gr.Tab("Edit"):
             edit.build(edited, page)
-        with gr.Tab("Blend"):
-            blend.build(blended, page)
+        if "continuous" in zoo.catalogue().values():  # a path needs embeddings
+            with gr.Tab("Blend"):
+                blend.build(blended, page)
         api.publish()
     return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
 

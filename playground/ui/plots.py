@@ -48,7 +48,7 @@ def path_figure(trace: Trace) -> go.Figure:
     for end, name, colour, symbol in ends:
         for i, found in enumerate(path["similarity"]):
             figure.add_scatter(
-                x=way, y=found[end], name=f"to {name}: {found['name']}", mode="lines+markers", row=1, col=1,
+                x=way, y=found[end], name=f"like {name} ({found['name']})", mode="lines+markers", row=1, col=1,
                 line={"color": colour, "width": 2, "dash": "dot" if i else "solid"}, marker={"symbol": symbol},
             )  # fmt: skip
         label = "words changed from A" if end == "a" else "words still to change to B"
@@ -63,32 +63,42 @@ def path_figure(trace: Trace) -> go.Figure:
         )  # fmt: skip
     layout = _layout("", "")
     figure.update_layout(**{k: v for k, v in layout.items() if "axis" not in k} | {"height": 560})
-    figure.update_xaxes(**layout["xaxis"], ticksuffix="%")
+    figure.update_traces(cliponaxis=False)
+    figure.update_xaxes(**layout["xaxis"], ticksuffix="%", hoverformat=".0f")
     figure.update_xaxes(title="way from A to B", row=3, col=1)
     for row, head in enumerate(heads, 1):
-        figure.update_yaxes(**layout["yaxis"] | {"title": head}, rangemode="tozero" if row > 1 else "normal", row=row)
+        figure.update_yaxes(
+            **layout["yaxis"] | {"title": head, "hoverformat": ".2f" if row == 1 else ".4~g"},
+            rangemode="tozero" if row > 1 else "normal",
+            row=row,
+        )
     return figure
 
 
 def map_figure(trace: Trace) -> go.Figure:
-    """The path among sentences of the same kind, on the plane where these differ most."""
+    """The path and the two texts among sentences of the same kind, on the plane where these differ most."""
     model = zoo.load(trace.recipe.model)
     sentences, places, axes = plane(model)
-    path = embedders(model)[0].embed(trace.texts) @ axes
-    figure = go.Figure(layout=_layout("first principal axis", "second principal axis") | {"height": 420})
+    blend = trace.head["blend"]
+    path, ends = (embedders(model)[0].embed(texts) @ axes for texts in (trace.texts, [blend["a"], blend["b"]]))
+    axis = "direction in which the sentences differ"
+    figure = go.Figure(layout=_layout(f"first {axis} (PCA)", f"second {axis}") | {"height": 420})
     figure.update_layout(hovermode="closest")
     figure.add_scatter(
-        x=places[:, 0].tolist(), y=places[:, 1].tolist(), mode="markers", name="other sentences",
-        text=[_shown(s) for s in sentences], hovertemplate="%{text}<extra></extra>", marker={"color": GREY, "size": 5, "opacity": 0.45},
+        x=places[:, 0].tolist(), y=places[:, 1].tolist(), mode="markers", name="sentences by these models",
+        text=[_shown(s) for s in sentences], hovertemplate="%{text}<extra></extra>",
+        marker={"color": GREY, "size": 5, "opacity": 0.45},
     )  # fmt: skip
     figure.add_scatter(
         x=path[:, 0].tolist(), y=path[:, 1].tolist(), mode="lines+markers", name="the path",
-        text=[_shown(t) for t in trace.texts], hovertemplate="%{text}<extra></extra>", line={"color": AMBER, "width": 2}, marker={"size": 8},
+        text=[_shown(t) for t in trace.texts], hovertemplate="%{text}<extra></extra>",
+        line={"color": AMBER, "width": 2}, marker={"size": 8},
     )  # fmt: skip
-    for place, name, at in ((path[0], "A", "top left"), (path[-1], "B", "top right")):
+    for place, name, at in ((ends[0], "A", "top left"), (ends[1], "B", "top right")):
         figure.add_scatter(
             x=[float(place[0])], y=[float(place[1])], mode="markers+text", text=[f"<b>{name}</b>"], textposition=at,
-            marker={"size": 12, "color": AMBER}, textfont={"size": 16, "color": AMBER}, showlegend=False,
+            marker={"size": 16, "color": AMBER, "symbol": "circle-open", "line": {"width": 2}},
+            textfont={"size": 16, "color": AMBER}, showlegend=False,
             hoverinfo="skip",
         )  # fmt: skip
     return figure
@@ -113,6 +123,8 @@ def _layout(x: str, y: str) -> dict:
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": GREY},
         "legend": {"orientation": "h", "y": 1.16},
         "hovermode": "x unified",
+        "hoverlabel": {"bgcolor": "#23201c", "font": {"color": "#f4f1ec"}, "namelength": -1},
+        "modebar": {"remove": ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]},
         "xaxis": {"title": x, **grid},
         "yaxis": {"title": y, **grid},
     }

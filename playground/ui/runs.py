@@ -43,7 +43,7 @@ def connect(canvas, function, inputs: list, outputs: list, run: gr.Button, stop:
     return event
 
 
-def plain(error: Exception) -> str:
+def plain(error: Exception | str) -> str:
     """A sentence for a toast, which Gradio renders as HTML: what a visitor or a link put in it stays text."""
     return html.escape(str(error), quote=False)
 

@@ -105,7 +105,7 @@ def test_interpolate_prints_a_line_for_each_point(capsys):
     assert "seed 3, 2 evaluations" in err
     assert main([*flags, "--seed", "3", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert [f"{point['weight']:4.0%}  {point['text']}" for point in answer["points"]] == lines
+    assert [f"{100 * point['weight']:3.0f}%  {point['text']}" for point in answer["points"]] == lines
     assert answer["seed"] == 3 and answer["exact"] == [True, True] and answer["blend"]["method"] == "shared-noise"
 
 
