@@ -32,15 +32,12 @@ class Blend:
 
     a: str = knob("", "Text A", "The text the path starts from.")
     b: str = knob("", "Text B", "The text it leads to.")
+    c: str = knob("", "Text C", "For method arithmetic, which leads from A to A - B + C: what is to come for B.")
     method: str = knob("shared-noise", "Method", "How the texts between are made.", choices=lambda blend: METHODS)
     points: int = knob(9, "Points", "Texts along the path, A's and B's ends among them.", 5, 21)
     level: float = knob(
-        0.9,
-        "Noise level",
-        "How noisy the texts become on the way: low keeps their words, high finds others.",
-        0.05,
-        1.0,
-    )
+        0.8, "Noise level", "How noisy the texts become on the way: low keeps their words, high finds others.", 0.05, 1.0
+    )  # fmt: skip
     recipe: Recipe = Recipe()
 
     @classmethod
@@ -61,12 +58,15 @@ class Blend:
         family = zoo.catalogue()[blend.recipe.model]
         if family != "continuous":
             raise RecipeError("model", f"{blend.recipe.model} is {family}; a path needs a continuous one.")
-        for name in ("a", "b"):
+        for name in blend.texts:
             if not getattr(blend, name).strip():
-                raise RecipeError(name, "is empty; a path needs two texts.")
+                needs = "arithmetic needs three texts" if len(blend.texts) > 2 else "a path needs two texts"
+                raise RecipeError(name, f"is empty; {needs}.")
             if len(getattr(blend, name)) > MAX_PROMPT_CHARACTERS:
                 length = len(getattr(blend, name))
                 raise RecipeError(name, f"has {length:,} characters; allowed: {MAX_PROMPT_CHARACTERS:,}.")
+        if blend.c and "c" not in blend.texts:
+            raise RecipeError("c", f"is only for method arithmetic, and the method is {blend.method}; leave it out.")
         if blend.a == blend.b:
             raise RecipeError("b", "is the same text as a; a path needs two different ones.")
         return blend
@@ -74,6 +74,11 @@ class Blend:
     def resolved(self) -> "Blend":
         """This path with a seed: -1 is drawn here, once."""
         return replace(self, recipe=self.recipe.resolved())
+
+    @property
+    def texts(self) -> list[str]:
+        """The names of the texts that the method works on."""
+        return ["a", "b", "c"] if "c" in heard_by(self.method) else ["a", "b"]
 
     @property
     def weights(self) -> list[float]:
@@ -110,20 +115,22 @@ class Path:
     def __init__(self, blend: Blend):
         self.blend = blend.resolved()
         self.model = zoo.load(blend.recipe.model)
-        ids = [_encode(name, getattr(blend, name), self.model.tokenizer) for name in ("a", "b")]
+        ids = [_encode(name, getattr(blend, name), self.model.tokenizer) for name in blend.texts]
+        self.c = torch.tensor(ids[2]) if len(ids) > 2 else None
         longest = len(self.model.denoiser.trunk.positions) - 1
-        pairing = Pairing.of(*ids, self.model.tokenizer)
+        pairing = Pairing.of(ids[0], ids[0] if len(ids) > 2 else ids[1], self.model.tokenizer)
         if pairing.widest + 2 > longest:
             raise RecipeError(
                 "b", f"its sentences and those of a, each pair at its longer one, make {pairing.widest:,} tokens; "
                 f"allowed: {longest - 2}. Shorten one of the texts.",
             )  # fmt: skip
-        self.points = Points.along(pairing, self.blend.weights)
+        self.points = replace(Points.along(pairing, self.blend.weights), b=torch.tensor(ids[1]))
 
     def steps(self) -> Iterator[Step]:
         """The path, one function evaluation at a time, with a row for each point. Raises RunError."""
         blend, denoiser = self.blend, self.model.denoiser
         options = blend.knobs | {"schedule": schedule_for(blend.recipe.schedule, denoiser)}
+        options |= {} if self.c is None else {"c": self.c}
         rng = torch.Generator().manual_seed(blend.recipe.seed)
         return paced(METHODS[blend.method](denoiser, self.points, rng, **options), self.model)
 
@@ -135,7 +142,8 @@ def record(blend: Blend) -> Iterator[Trace]:
     points = path.points
     trace = Trace.begin(path.blend.recipe, path.model, Canvas(points.ids, points.fixed, torch.zeros_like(points.fixed)))
     trace.head["rows"] = [{"seed": path.blend.recipe.seed, "weight": weight} for weight in path.blend.weights]
-    trace.head |= {"blend": path.blend.to_dict(), "note": _note(points)}
+    note = _note(points) if path.c is None else ""
+    trace.head |= {"blend": path.blend.to_dict(), "note": note}
     yield trace
     try:
         for step in path.steps():
@@ -149,15 +157,15 @@ def record(blend: Blend) -> Iterator[Trace]:
 
 
 def described(texts: list[str], path: Path) -> dict:
-    """For each text of a path: `similarity` to A and B (cosine of embeddings, a pair of lists for each embedder),
+    """For each text of a path: `similarity` to A, B and C (cosine of embeddings, lists for each embedder),
     `edits` from A and to B (words), `perplexity` under the quick judge (null without one). `exact`: whether the ends
     are A and B, character for character."""
     a, b = path.blend.a, path.blend.b
-    similarity = []
+    names, similarity = path.blend.texts, []
     for embedder in embedders(path.model):
-        ends, found = embedder.embed([a, b]), embedder.embed(texts)
-        to_a, to_b = (found @ ends.T).T.tolist()
-        similarity.append({"name": embedder.name, "a": _rounded(to_a), "b": _rounded(to_b)})
+        ends, found = embedder.embed([getattr(path.blend, name) for name in names]), embedder.embed(texts)
+        alike = ([round(value, 4) for value in values] for values in (found @ ends.T).T.tolist())
+        similarity.append({"name": embedder.name} | dict(zip(names, alike, strict=True)))
     return {
         "similarity": similarity,
         "edits": {"a": [edits(a, text) for text in texts], "b": [edits(text, b) for text in texts]},
@@ -173,10 +181,6 @@ def _perplexities(texts: list[str], model: Model) -> list[float | None] | None:
         return None
     found = (judge.nll([text]) for text in texts)
     return [round(math.exp(nats / tokens), 2) if tokens else None for nats, tokens in found]
-
-
-def _rounded(values: list[float]) -> list[float]:
-    return [round(value, 4) for value in values]
 
 
 def _note(points: Points) -> str:

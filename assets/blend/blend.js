@@ -29,12 +29,15 @@ function createBlend(root, options) {
     setHidden(table.element, !usable);
     if (!usable) return;
     const weights = head.rows.map(({ weight }) => weight);
-    setText(about, fillLabel(labels.about_path, { n: weights.length }));
+    const n = weights.length;
+    setText(about, fillLabel(head.blend && head.blend.method === "arithmetic" ? labels.about_sum : labels.about_path, { n }));
+    const isSum = Boolean(head.blend) && head.blend.method === "arithmetic";
+    slider.toSum(isSum);
     slider.points(weights);
     const path = (end && end.path) || null;
     const texts = frames[frames.length - 1].rows.map((_, row) => player.newest(row));
     table.draw(texts, weights, slider.point(), path);
-    slider.say(path ? endWordsOf(path, slider.point(), weights.length - 1) : "");
+    slider.say(path && !isSum ? endWordsOf(path, slider.point(), weights.length - 1) : "");
   }
 
   function endWordsOf(path, point, last) {

@@ -19,6 +19,7 @@ function createBlendSlider(labels, onMove) {
   const said = make("output", "dlm-way-said", element);
   let weights = [0];
   let sentence = "";
+  let isSum = false;
 
   input.addEventListener("input", () => move(Number(input.value)));
 
@@ -29,7 +30,7 @@ function createBlendSlider(labels, onMove) {
   }
 
   function draw() {
-    const at = fillLabel(labels.at, { percent: Math.round(100 * weights[Number(input.value)]) });
+    const at = fillLabel(isSum ? labels.at_sum : labels.at, { percent: Math.round(100 * weights[Number(input.value)]) });
     const text = [at, sentence].filter(Boolean).join(" · ");
     setText(said, text);
     input.setAttribute("aria-valuetext", text);
@@ -39,6 +40,12 @@ function createBlendSlider(labels, onMove) {
     element,
     move,
     point: () => Number(input.value),
+    /** Whether the path leads to A - B + C instead of B. */
+    toSum(sum) {
+      isSum = sum;
+      setText(b, sum ? "+" : "B");
+      nameButton(b, sum ? labels.end_sum : labels.end_b);
+    },
     /** A sentence on this point, or "". */
     say(words) {
       sentence = words;

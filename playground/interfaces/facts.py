@@ -39,7 +39,7 @@ def path(trace: Trace) -> dict:
     points = [
         {
             "weight": row["weight"], "text": text,
-            "similarity": [{"name": s["name"], "a": s["a"][i], "b": s["b"][i]} for s in found["similarity"]],
+            "similarity": [{k: v if k == "name" else v[i] for k, v in s.items()} for s in found["similarity"]],
             "edits": {end: counts[i] for end, counts in found["edits"].items()},
             "perplexity": found["perplexity"][i] if found["perplexity"] else None,
         }

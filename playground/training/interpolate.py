@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import torch
 
 from playground.denoisers.zoo import Model
-from playground.interpolation import Blend, Path
+from playground.interpolation import Blend, Path, heard_by
 from playground.quality import Judge, perplexity, unique
 from playground.samplers.paths import METHODS
 from playground.similarity import embedders
@@ -41,7 +41,7 @@ def compare(model: Model, seed: int, texts: list[tuple[str, str]], judge: Judge,
     over that of A and B; ends: share of the ends that are A or B exactly.
     """
     ends = perplexity(judge, [text for pair in texts for text in pair])
-    for method in METHODS:
+    for method in (method for method in METHODS if "c" not in heard_by(method)):
         started, paths = time.perf_counter(), []
         for i, (a, b) in enumerate(texts):
             path = Path(Blend.parse({"model": model.name, "a": a, "b": b, "method": method, "seed": seed + i} | fields))

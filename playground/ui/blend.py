@@ -18,11 +18,11 @@ from playground.ui.token_canvas import TokenCanvas
 
 CANVAS = "blend-canvas"
 EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "blend.json"
-OWN = ["a", "b", "method", "level", "points"]
+OWN = ["a", "b", "c", "method", "level", "points"]
 FIRST = [*OWN, "steps", "temperature", "seed"]
 MORE = ["model", "churn", "schedule", "self_conditioning"]
 NAMES = FIRST + MORE
-FITTED = ["level", "steps", "temperature", *MORE[1:]]  # knobs that only some methods listen to
+FITTED = ["c", "level", "steps", "temperature", *MORE[1:]]  # knobs that only some methods listen to
 INFO = {"points": "Texts along the way, both ends included.", "seed": "Empty: a new one each run."}
 EXAMPLES = [
     [
@@ -52,7 +52,10 @@ def opening() -> Blend:
 def blend(*values) -> Iterator[tuple]:
     """The knobs' values -> for each step a message for the player; at the end also the two figures."""
     try:
-        for trace in record(Blend.parse(dict(zip(NAMES, values, strict=True)))):
+        fields = dict(zip(NAMES, values, strict=True))
+        if fields["method"] != "arithmetic":
+            fields["c"] = ""  # its box is hidden, and keeps what was written there
+        for trace in record(Blend.parse(fields)):
             measured = bool(trace.end) and "path" in trace.end
             figures = (plots.path_figure(trace), plots.map_figure(trace)) if measured else (gr.skip(), gr.skip())
             yield trace.message(), *figures
@@ -83,13 +86,14 @@ def _desk(boxes: dict) -> dict:
     parts = {}
     boxes["a"] = _knob("a", lines=2, max_lines=8)
     boxes["b"] = _knob("b", lines=2, max_lines=8)
+    boxes["c"] = _knob("c", lines=1, max_lines=8, info="What is to come for B, as in: girl. she. her.")
     with gr.Row(elem_classes="run-row"):
         parts["run"] = gr.Button("Blend", variant="primary", elem_id="blend-run", min_width=120, scale=2)
         parts["stop"] = gr.Button("Stop", elem_id="blend-stop", min_width=80, interactive=False)
     parts["examples"] = gr.Examples(EXAMPLES, [boxes["a"], boxes["b"]], label="Try", example_labels=EXAMPLE_LABELS)
     boxes["method"] = _knob("method")
     parts["help"] = gr.Markdown(method_help(opening().method), elem_classes="sampler-help", elem_id="blend-help")
-    for name in FIRST[3:]:
+    for name in FIRST[4:]:
         boxes[name] = _knob(name)
     with gr.Accordion("More knobs", open=False):
         for name in MORE:
@@ -142,10 +146,12 @@ def fit(method: str) -> list:
 def restore(saved: dict | None) -> list:
     """The texts and knobs last used in this browser."""
     try:
-        found = Blend.parse({n: value for n, value in saved.items() if n in NAMES and (n, value) != ("seed", "")})
+        kept = {n: value for n, value in saved.items() if n in NAMES and (n, value) != ("seed", "")}
+        c = kept.pop("c", "") if kept.get("method") != "arithmetic" else ""
+        values = Blend.parse(kept).to_dict()
+        values["c"] = values["c"] or (c if isinstance(c, str) else "")
     except (RecipeError, AttributeError):  # a visitor can write anything there
-        found = opening()
-    values = found.to_dict()
+        values = opening().to_dict()
     return [values[name] for name in NAMES]
 
 

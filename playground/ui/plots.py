@@ -10,7 +10,7 @@ from playground.denoisers import zoo
 from playground.similarity import embedders, plane
 from playground.trace import Trace
 
-AMBER, BLUE, GREY = "#c2701c", "#4f7fb8", "#8a8f98"
+AMBER, BLUE, GREEN, GREY = "#c2701c", "#4f7fb8", "#3f8f5f", "#8a8f98"
 
 
 def run_figure(trace: Trace) -> go.Figure:
@@ -44,13 +44,16 @@ def path_figure(trace: Trace) -> go.Figure:
     path, way = trace.end["path"], _way(trace)
     heads = ["similarity (cosine)", "words changed", "perplexity"]
     figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.06)
-    ends = (("a", "A", BLUE, "circle"), ("b", "B", AMBER, "square"))
-    for end, name, colour, symbol in ends:
+    for end, name, colour, symbol in (("a", "A", BLUE, "circle"), ("b", "B", AMBER, "square"), ("c", "C", GREEN, "x")):
         for i, found in enumerate(path["similarity"]):
+            if end not in found:
+                continue
             figure.add_scatter(
                 x=way, y=found[end], name=f"like {name} ({found['name']})", mode="lines+markers", row=1, col=1,
                 line={"color": colour, "width": 2, "dash": "dot" if i else "solid"}, marker={"symbol": symbol},
             )  # fmt: skip
+        if end not in path["edits"]:
+            continue
         label = "words changed from A" if end == "a" else "words still to change to B"
         figure.add_scatter(
             x=way, y=path["edits"][end], name=label, mode="lines+markers", row=2, col=1, showlegend=False,
@@ -79,8 +82,8 @@ def map_figure(trace: Trace) -> go.Figure:
     """The path and the two texts among sentences of the same kind, on the plane where these differ most."""
     model = zoo.load(trace.recipe.model)
     sentences, places, axes = plane(model)
-    blend = trace.head["blend"]
-    path, ends = (embedders(model)[0].embed(texts) @ axes for texts in (trace.texts, [blend["a"], blend["b"]]))
+    given = {name.upper(): trace.head["blend"][name] for name in ("a", "b", "c") if trace.head["blend"].get(name)}
+    path, ends = (embedders(model)[0].embed(texts) @ axes for texts in (trace.texts, list(given.values())))
     axis = "direction in which the sentences differ"
     figure = go.Figure(layout=_layout(f"first {axis} (PCA)", f"second {axis}") | {"height": 420})
     figure.update_layout(hovermode="closest")
@@ -94,7 +97,7 @@ def map_figure(trace: Trace) -> go.Figure:
         text=[_shown(t) for t in trace.texts], hovertemplate="%{text}<extra></extra>",
         line={"color": AMBER, "width": 2}, marker={"size": 8},
     )  # fmt: skip
-    for place, name, at in ((ends[0], "A", "top left"), (ends[1], "B", "top right")):
+    for place, name, at in zip(ends, given, ("top left", "top right", "bottom right"), strict=False):
         figure.add_scatter(
             x=[float(place[0])], y=[float(place[1])], mode="markers+text", text=[f"<b>{name}</b>"], textposition=at,
             marker={"size": 16, "color": AMBER, "symbol": "circle-open", "line": {"width": 2}},

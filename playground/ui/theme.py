@@ -24,7 +24,9 @@ CSS = """
 #seed-row button { min-width: 44px; min-height: 44px; padding-inline: 8px; font-size: .9rem; }
 #kept { align-self: start; width: auto; min-height: 28px; padding: 2px 10px; font-weight: 400; }
 .sampler-help p { color: var(--body-text-color-subdued); font-size: .75rem; line-height: 1.4; margin: 0; }
-#knob-prompt textarea, #blend-a textarea, #blend-b textarea { font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif; }
+#knob-prompt textarea, #blend-a textarea, #blend-b textarea, #blend-c textarea {
+  font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif;
+}
 .desk { gap: 10px; }
 .block:not(:focus-within) > .container .options { display: none; } /* a dropdown that Tab has left */
 .desk .form { background: none; border: 0; gap: 8px; }

@@ -37,7 +37,7 @@ def test_spearman_against_known_values():
 def test_each_method_has_its_figures(tokenizer):
     model = zoo.load("stories-continuous")
     rows = list(compare(model, 5, [(STORIES[0], STORIES[1])], Letters(), steps=2, points=5))
-    assert [row["method"] for row in rows] == list(METHODS)
+    assert [row["method"] for row in rows] == [method for method in METHODS if method != "arithmetic"]
     for row in rows:
         assert 0 < row["distinct"] <= 1 and row["between_over_ends"] > 0 and row["seconds_per_path"] > 0
         assert all(-1 <= found <= 1 for found in row["correlation"].values())
