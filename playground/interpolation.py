@@ -36,7 +36,7 @@ class Blend:
     method: str = knob("shared-noise", "Method", "How the texts between are made.", choices=lambda blend: METHODS)
     points: int = knob(9, "Points", "Texts along the path, A's and B's ends among them.", 5, 21)
     level: float = knob(
-        0.8, "Noise level", "How noisy the texts become on the way: low keeps their words, high finds others.", 0.05, 1.0
+        0.8, "Noise level", "How noisy the texts get on the way: low keeps their words, high finds others.", 0.05, 1.0
     )  # fmt: skip
     recipe: Recipe = Recipe()
 

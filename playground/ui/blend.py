@@ -27,25 +27,30 @@ INFO = {"points": "Texts along the way, both ends included.", "seed": "Empty: a 
 EXAMPLES = [
     [
         "Once upon a time, there was a little boy named Tom. He loved to play with his red ball in the park.",
-        "One day, a big dragon was sad. He had no friends and he lived alone in a dark cave.",
+        "One day, a big dragon was sad. He had no friends and he lived alone in a dark cave.", "", "shared-noise",
     ],
     [
         "The sun was bright and the birds were singing. Lily was very happy.",
-        "It was dark and cold outside. Ben was scared and wanted to go home.",
+        "It was dark and cold outside. Ben was scared and wanted to go home.", "", "shared-noise",
     ],
     [
         "Mom made a big cake for the party. All the children were happy and danced.",
-        "The little boat was lost in the storm. The waves were very big.",
+        "The little boat was lost in the storm. The waves were very big.", "", "semantic-code",
     ],
+    ["One day, a big bird was in a tree. The bird was happy.", "bird. tree.", "fish. water.", "arithmetic"],
+]  # fmt: skip
+EXAMPLE_LABELS = [
+    "Tom's ball → the sad dragon",
+    "bright morning → dark night",
+    "a party → a storm",
+    "bird − tree + fish + water",
 ]
-
-EXAMPLE_LABELS = ["Tom's ball → the sad dragon", "bright morning → dark night", "a party → a storm"]
 
 
 @cache
 def opening() -> Blend:
     """What the tab opens with."""
-    a, b = EXAMPLES[0]
+    a, b, *_ = EXAMPLES[0]
     return Blend.parse({"a": a, "b": b, "steps": 32})
 
 
@@ -90,8 +95,11 @@ def _desk(boxes: dict) -> dict:
     with gr.Row(elem_classes="run-row"):
         parts["run"] = gr.Button("Blend", variant="primary", elem_id="blend-run", min_width=120, scale=2)
         parts["stop"] = gr.Button("Stop", elem_id="blend-stop", min_width=80, interactive=False)
-    parts["examples"] = gr.Examples(EXAMPLES, [boxes["a"], boxes["b"]], label="Try", example_labels=EXAMPLE_LABELS)
-    boxes["method"] = _knob("method")
+    boxes["method"] = _knob("method", render=False)
+    parts["examples"] = gr.Examples(
+        EXAMPLES, [boxes[name] for name in ("a", "b", "c", "method")], label="Try", example_labels=EXAMPLE_LABELS
+    )
+    boxes["method"].render()
     parts["help"] = gr.Markdown(method_help(opening().method), elem_classes="sampler-help", elem_id="blend-help")
     for name in FIRST[4:]:
         boxes[name] = _knob(name)
@@ -124,8 +132,9 @@ def _connect(page, saved, boxes, parts) -> None:
     inputs, canvas = [boxes[name] for name in NAMES], parts["canvas"]
     outputs = [canvas, parts["figure"], parts["map"]]
     runs.connect(canvas, blend, inputs, outputs, parts["run"], parts["stop"], name="Blend")
-    parts["examples"].load_input_event.then(None, js=runs.start(CANVAS), **QUIET)
     fitting = {"outputs": [*(boxes[name] for name in FITTED), parts["help"]]} | QUIET
+    loaded = parts["examples"].load_input_event.then(chosen, boxes["method"], boxes["level"], **QUIET)
+    loaded.then(fit, boxes["method"], **fitting).then(None, js=runs.start(CANVAS), **QUIET)
     boxes["method"].input(chosen, boxes["method"], boxes["level"], **QUIET)
     gr.on([boxes["method"].input], fit, boxes["method"], **fitting)
     gr.on([box.change for box in inputs], None, inputs, saved, js=runs.keep(NAMES), **QUIET)

@@ -172,3 +172,16 @@ def test_a_phone_has_no_sideways_scroll_and_reachable_targets(blend):
         assert target.bounding_box()["height"] >= 44
     slider(blend).click(position={"x": 5, "y": 20})
     assert slider(blend).input_value() == "0"
+
+
+def test_an_example_brings_its_method_and_arithmetic_asks_for_a_third_text(blend):
+    assert not blend.locator("#blend-c").is_visible()
+    blend.get_by_text("bird − tree + fish + water").click()
+    blend.wait_for_selector("#blend-c textarea:visible")
+    blend.wait_for_function(f"{BLEND}.trace().head.blend?.method === 'arithmetic' && {BLEND}.trace().end?.path")
+    assert blend.locator("#blend-c textarea").input_value() == "fish. water."
+    blend.get_by_role("button", name="A − B + C").click()
+    assert "100% of the way from A to A − B + C" in blend.locator(".dlm-way-said").inner_text()
+    blend.locator("#blend-c textarea").fill(" ")
+    blend.click("#blend-run")
+    blend.get_by_text("c: is empty; arithmetic needs three texts.").wait_for()
