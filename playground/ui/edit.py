@@ -112,7 +112,7 @@ def _desk(boxes: dict) -> dict:
 
 
 def _knob(name: str, **kwargs):
-    heard = name not in FITTED or name in knobs.heard_by(*_sampler())
+    heard = name not in FITTED[1:] or name in knobs.heard_by(*_sampler())
     label = LABELS.get(name, knobs.FIELDS[name].metadata["label"])
     about = {"info": HELP.get(name), "label": label, "elem_id": f"edit-{name}", "visible": heard} | kwargs
     return knobs.component(name, opening(), **about)
