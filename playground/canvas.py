@@ -48,7 +48,7 @@ class Canvas:
 
 
 def _prompt(recipe: Recipe, tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:
-    prompt = _encode("prompt", recipe.prompt, tokenizer)
+    prompt = encode("prompt", recipe.prompt, tokenizer)
     if len(prompt) + 2 > recipe.length:
         raise RecipeError(
             "prompt",
@@ -88,13 +88,14 @@ def _pin(cell: int, tokens: list[int], ids: Tensor, fixed: Tensor, pinned: Tenso
 def pinned_tokens(cell: int, word: str, tokenizer: Tokenizer) -> list[int]:
     """Ids of a pinned word: in quotes the exact text, else the word as inside a sentence, after a space."""
     text = json.loads(word) if word.startswith('"') else word if cell <= 1 else " " + word
-    tokens = _encode("pins", text, tokenizer)
+    tokens = encode("pins", text, tokenizer)
     if not tokens:
         raise RecipeError("pins", f"the word at cell {cell} is empty.")
     return tokens
 
 
-def _encode(field: str, text: str, tokenizer: Tokenizer) -> list[int]:
+def encode(field: str, text: str, tokenizer: Tokenizer) -> list[int]:
+    """The token ids of a field's text. Raises RecipeError."""
     try:
         return tokenizer.encode(text)
     except ValueError as error:

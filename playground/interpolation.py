@@ -7,7 +7,7 @@ from inspect import signature
 
 import torch
 
-from playground.canvas import Canvas
+from playground.canvas import Canvas, encode
 from playground.denoisers import zoo
 from playground.denoisers.zoo import Model
 from playground.engine import RunError, paced
@@ -195,10 +195,7 @@ def _note(points: Points) -> str:
 
 
 def _encode(name: str, text: str, tokenizer: Tokenizer) -> list[int]:
-    try:
-        ids = tokenizer.encode(text)
-    except ValueError as error:
-        raise RecipeError(name, f"{error}.") from None
+    ids = encode(name, text, tokenizer)
     if len(ids) > LONGEST:
         raise RecipeError(name, f"is {len(ids):,} tokens; allowed: {LONGEST}. Shorten it.")
     return ids

@@ -139,7 +139,7 @@ def test_arithmetic_leads_from_one_thing_to_another():
     """The dog of the one text, less the dog, plus a cat: most of the time, and for words the model knows well."""
     fields = {"a": "The dog ran to the park. The dog was happy.", "b": "The dog. The dog.", "c": "The cat. The cat."}
     traces = [playground.interpolate(**fields, method="arithmetic", points=5, steps=24, seed=s) for s in range(4)]
-    assert sum("cat" in trace.texts[-1] for trace in traces) >= 2  # 4 of 4 where this was written
+    assert sum("cat" in trace.texts[-1] for trace in traces) >= 2
     (alike, *_) = traces[0].end["path"]["similarity"]
     assert set(alike) == {"name", "a", "b", "c"} and alike["c"][-1] > alike["c"][0]
     assert len({len(row["id"]) for row in traces[0].frames[-1]["rows"]}) == 1

@@ -29,9 +29,8 @@ function createBlend(root, options) {
     setHidden(table.element, !usable);
     if (!usable) return;
     const weights = head.rows.map(({ weight }) => weight);
-    const n = weights.length;
-    setText(about, fillLabel(head.blend && head.blend.method === "arithmetic" ? labels.about_sum : labels.about_path, { n }));
     const isSum = Boolean(head.blend) && head.blend.method === "arithmetic";
+    setText(about, fillLabel(isSum ? labels.about_sum : labels.about_path, { n: weights.length }));
     slider.toSum(isSum);
     slider.points(weights);
     const path = (end && end.path) || null;

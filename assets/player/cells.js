@@ -27,9 +27,12 @@ function createTextView(context) {
       setHidden(rows[index].element, !shown);
       if (shown) rows[index].draw(row, previous && previous.rows[index], frame);
     });
-    if (single) keepTallest(rows[context.view.row].element);
     const moving = context.playback.isMoving();
-    if (moved && !moving && context.isResult(frame)) rows.forEach((row) => row.settleHeight());
+    if (moved && !moving && context.isResult(frame)) {
+      rows.forEach((row) => row.settleHeight());
+      tallest = 0;
+    }
+    if (single) keepTallest(rows[context.view.row].element);
     moved = moving;
   }
 

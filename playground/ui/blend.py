@@ -58,7 +58,7 @@ def blend(*values) -> Iterator[tuple]:
     """The knobs' values -> for each step a message for the player; at the end also the two figures."""
     try:
         fields = dict(zip(NAMES, values, strict=True))
-        if fields["method"] != "arithmetic":
+        if "c" not in heard_by(_method(fields["method"])):
             fields["c"] = ""  # its box is hidden, and keeps what was written there
         for trace in record(Blend.parse(fields)):
             measured = bool(trace.end) and "path" in trace.end

@@ -75,6 +75,7 @@ def path_figure(trace: Trace) -> go.Figure:
             rangemode="tozero" if row > 1 else "normal",
             row=row,
         )
+    figure.update_yaxes(type="log", row=3)
     return figure
 
 
@@ -84,8 +85,7 @@ def map_figure(trace: Trace) -> go.Figure:
     sentences, places, axes = plane(model)
     given = {name.upper(): trace.head["blend"][name] for name in ("a", "b", "c") if trace.head["blend"].get(name)}
     path, ends = (embedders(model)[0].embed(texts) @ axes for texts in (trace.texts, list(given.values())))
-    axis = "direction in which the sentences differ"
-    figure = go.Figure(layout=_layout(f"first {axis} (PCA)", f"second {axis}") | {"height": 420})
+    figure = go.Figure(layout=_layout("sentences differ most this way", "then this way (PCA)") | {"height": 420})
     figure.update_layout(hovermode="closest")
     figure.add_scatter(
         x=places[:, 0].tolist(), y=places[:, 1].tolist(), mode="markers", name="sentences by these models",

@@ -36,7 +36,7 @@ CSS = """
 @media (max-width: 900px) {
   .gradio-container { padding: 8px !important; }
   .stage, .desk { min-width: 100% !important; padding-inline-end: 0; }
-  .run-row { position: fixed; inset: auto 0 0 0; z-index: 20; padding: 8px; background: var(--body-background-fill);
+  .run-row { position: fixed; inset: auto 0 0 0; z-index: 60; padding: 8px; background: var(--body-background-fill);
     border-top: 1px solid var(--border-color-primary); }
   #kept { position: fixed; inset: auto auto 68px 8px; z-index: 20; }
   .gradio-container { padding-bottom: 104px !important; }
