@@ -1,0 +1,72 @@
+"""What a single text comes to, and what several come to together: means with their spread."""
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from playground import judges
+from playground.quality import Judge, distinct, repetition, word_entropy
+from playground.recipe import RecipeError
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One text without its prompt, so that a shared prompt hides no difference."""
+
+    perplexity: float | None  # of what was written, read after the prompt; None without a judge or without a token
+    entropy: float  # of its words, nats
+    distinct_2: float
+    repetition: float  # of word 4-grams
+
+    @classmethod
+    def of(cls, text: str, prompt: str, judge: Judge | None) -> "Figures":
+        """The figures of `text`, which begins with `prompt`. By the chain rule, the surprise of what was written is
+        that of the whole less that of the prompt."""
+        written = text.removeprefix(prompt)
+        return cls(
+            perplexity=_perplexity(text, prompt, judge) if judge else None,
+            entropy=word_entropy(written),
+            distinct_2=distinct([written], 2),
+            repetition=repetition([written]),
+        )
+
+
+def _perplexity(text: str, prompt: str, judge: Judge) -> float | None:
+    (nats, tokens), (given_nats, given) = judge.nll([text]), judge.nll([prompt])
+    return math.exp((nats - given_nats) / (tokens - given)) if tokens > given else None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean of `count` values and their standard deviation; None of a single one, which has no spread."""
+
+    mean: float
+    deviation: float | None
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> "Spread | None":
+        """Of the values that there are; None without any."""
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        return cls(statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None, len(known))
+
+    @property
+    def error(self) -> float | None:
+        """The standard error of the mean."""
+        return None if self.deviation is None else self.deviation / math.sqrt(self.count)
+
+
+@cache
+def judge(name: str = "bundled") -> Judge | None:
+    """The named judge, loaded once. None where the bundled one is asked for and there is no autoregressive model.
+    Raises RecipeError."""
+    try:
+        return judges.judge(name)
+    except judges.JudgeError as error:
+        if name == "bundled":
+            return None
+        raise RecipeError("judge", str(error)) from None
