@@ -29,16 +29,21 @@ class RunError(RuntimeError):
     """A run that could not go on; the message says at which step and why."""
 
 
-def time_limit() -> float:
-    """Wall-clock seconds a run may take: PLAYGROUND_TIME_LIMIT, default 120."""
-    value = os.environ.get("PLAYGROUND_TIME_LIMIT", "120")
+def seconds_from(variable: str, default: float) -> float:
+    """A limit in seconds from the environment. Raises RunError."""
+    value = os.environ.get(variable, default)
     try:
         seconds = float(value)
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds < math.inf:
-        raise RunError(f"PLAYGROUND_TIME_LIMIT is {value!r}; a number of seconds is needed.")
+        raise RunError(f"{variable} is {value!r}; a number of seconds is needed.")
     return seconds
+
+
+def time_limit() -> float:
+    """Wall-clock seconds a run may take: PLAYGROUND_TIME_LIMIT, default 120."""
+    return seconds_from("PLAYGROUND_TIME_LIMIT", 120)
 
 
 class Run:

@@ -113,14 +113,18 @@ class Trace:
         return [_written(row) for row in self.frames[-1]["rows"]]
 
     @property
+    def written_tokens(self) -> list[int]:
+        """For each row, how many tokens of its text were generated: no given cell and no padding."""
+        return [_made(row) for row in self.frames[-1]["rows"]]
+
+    @property
     def seconds(self) -> float:
         return self.frames[-1]["t"]
 
     @property
     def tokens_per_second(self) -> float:
         """Generated tokens, without given cells and padding, over compute time."""
-        made = sum(_made(row) for row in self.frames[-1]["rows"])
-        return made / self.seconds if self.seconds else 0.0
+        return sum(self.written_tokens) / self.seconds if self.seconds else 0.0
 
     @property
     def steps(self) -> list[Step]:

@@ -2,19 +2,28 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import gradio as gr
 
 from playground import interpolation
 from playground.denoisers import zoo
-from playground.engine import record
+from playground.engine import RunError, record
 from playground.interfaces import facts
 from playground.interpolation import Blend
-from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
+from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError, knob
+from playground.studies import grid
+from playground.studies.grid import Grid, Study
 from playground.trace import Trace
 
 FOLLOWS = ["steps", "samples", "level"]  # not given, they follow from the other fields
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The parameter of `compare` that no other interface has: elsewhere a list in a knob's own place says it."""
+
+    sweep: dict = knob({}, "Sweep", 'One or two knobs and their values; {"steps": [4, 8, 16, 32, 64]} if not given.')
 
 
 def generate(**values) -> dict:
@@ -32,6 +41,24 @@ def interpolate(**values) -> dict:
     """Lead a path of texts from a to b. Returns the text of each point on the way, how similar it is to a and to b, how
     many words differ, its perplexity under a small language model, and the facts of the run."""
     return facts.path(_finished(lambda: interpolation.record(Blend.parse(values))))
+
+
+def compare(**values) -> dict:
+    """Run a grid: one or two knobs with several values, each with the same seeds, as in
+    `{"steps": [4, 8, 16], "temperature": [0.5, 0.8]}`. Returns a row for each text, means and spread for each cell, the
+    left-to-right model and real text beside them, and what the numbers show. Refuses what would take too long."""
+    sweep = values.pop("sweep") or {}
+    try:
+        if not isinstance(sweep, dict):
+            raise RecipeError("sweep", 'must be a table of knobs and values, as in {"steps": [4, 8, 16]}.')
+        study = Study(Grid.parse(values | sweep))
+        for _ in study.run():
+            pass
+        if not study.rows:
+            raise RunError(study.failed[0])
+        return facts.compare(study)
+    except (RecipeError, zoo.ModelError, RunError) as error:
+        raise gr.Error(str(error), print_exception=False) from None
 
 
 def _finished(run: Callable[[], Iterator[Trace]]) -> Trace:
@@ -56,6 +83,9 @@ def publish() -> None:
     gr.api(_with_signature(generate, [knobs[n] for n in GENERATE_FIELDS]), api_name="generate", concurrency_id="model")
     gr.api(_with_signature(infill, [knobs[n] for n in EDIT_FIELDS]), api_name="infill", concurrency_id="model")
     gr.api(_with_signature(interpolate, list(path.values())), api_name="interpolate", concurrency_id="model")
+    own = [*fields(Sweep), *(f for f in fields(Grid) if f.name not in ("base", "axes"))]
+    compared = [*own, *(knobs[name] for name in grid.RECIPE_FIELDS)]
+    gr.api(_with_signature(compare, compared), api_name="compare", concurrency_id="model")
     gr.api(models, api_name="models")
 
 
@@ -66,11 +96,11 @@ def _with_signature(function, knobs: list):
         return function(**signature.bind(*args, **kwargs).arguments)
 
     of = {int: float, float: float}  # JSON has one kind of number; Recipe.parse says which must be whole
-    defaults = Blend().to_dict() | Recipe().to_dict() | dict.fromkeys(FOLLOWS)
+    defaults = Sweep().__dict__ | Grid().to_dict() | Blend().to_dict() | Recipe().to_dict() | dict.fromkeys(FOLLOWS)
     parameters = [
         inspect.Parameter(
             f.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=defaults[f.name],
-            annotation=dict if f.name == "pins" else of.get(f.type, f.type),
+            annotation=dict if f.name in ("pins", "sweep") else of.get(f.type, f.type),
         )
         for f in knobs
     ]  # fmt: skip

@@ -5,13 +5,16 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 
 from playground import __version__, interpolation
 from playground.denoisers import zoo
 from playground.engine import RunError, record
-from playground.interfaces import bench, facts
+from playground.interfaces import bench, facts, tables
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
+from playground.studies import grid
+from playground.studies.grid import Grid, Study
 from playground.trace import Trace
 from playground.training import evaluate, settings, stages
 from playground.training.checkpoint import TrainingError
@@ -21,6 +24,7 @@ from playground.training.report import table
 REFUSED, FAILED = 2, 1
 KNOBS = {f.name: f for f in fields(Recipe)}
 PATH = {f.name: f for f in fields(Blend) if f.name != "recipe"}
+GRID = {f.name: f for f in fields(Grid) if f.name not in ("base", "axes")}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -74,6 +78,25 @@ def interpolate(options) -> None:
         print(f"{int(100 * row['weight'] + 0.5):3d}%  {text}")
     note = f"{trace.head['note']} " if trace.head["note"] else ""
     print(f"{note}{_speed(trace)}", file=sys.stderr)
+
+
+def compare(options) -> None:
+    """Run a grid: one or two knobs with several values, as in --steps 4,8,16, each with the same seeds."""
+    study = Study(Grid.parse(_given(options, [*grid.RECIPE_FIELDS, *GRID])))
+    print(f"about {study.seconds:.0f} s", file=sys.stderr)
+    for cell in study.run():
+        if sys.stderr.isatty():
+            print(f"\r\033[K{cell.place}, about {study.left:.0f} s left", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    if not study.rows:
+        raise RunError(study.failed[0])
+    if options.csv:
+        Path(options.csv).write_text(tables.rows_csv(study), encoding="utf-8", newline="")
+    if options.traces:
+        for i, cell in enumerate(study.distinct):
+            cell.trace.save(Path(options.traces) / f"cell-{i}.json")
+    print(json.dumps(facts.compare(study), ensure_ascii=False) if options.json else tables.compare(study))
 
 
 def _given(options, names: list[str]) -> dict:
@@ -152,6 +175,11 @@ def _parser() -> argparse.ArgumentParser:
     _run_arguments(
         add("interpolate", interpolate), [*PATH.values(), *(KNOBS[name] for name in interpolation.RECIPE_FIELDS)]
     )
+    sub = add("compare", compare)
+    _knobs(sub, [*GRID.values(), *(KNOBS[name] for name in grid.RECIPE_FIELDS)])
+    sub.add_argument("--csv", metavar="FILE", help="Also write a line for each text.")
+    sub.add_argument("--traces", metavar="DIR", help="Also write the trace of every cell into this folder.")
+    sub.add_argument("--json", action="store_true", help="Print JSON.")
     sub = add("models", models)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     stages.arguments(add("train", train))
@@ -164,9 +192,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run_arguments(parser: argparse.ArgumentParser, knobs: list) -> None:
+    _knobs(parser, knobs)
+    parser.add_argument("--trace", metavar="FILE", help="Also write the whole run as a trace file (JSON).")
+    parser.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")
+
+
+def _knobs(parser: argparse.ArgumentParser, knobs: list) -> None:
     for f in knobs:
         low, high = f.metadata["low"], f.metadata["high"]
         allowed = f" ({low} to {high})" if low is not None else ""
         parser.add_argument(f"--{f.name.replace('_', '-')}", help=f.metadata["help"].replace("%", "%%") + allowed)
-    parser.add_argument("--trace", metavar="FILE", help="Also write the whole run as a trace file (JSON).")
-    parser.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")

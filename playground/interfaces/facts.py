@@ -1,6 +1,11 @@
 """What the interfaces say of a run and of the models, in one form for all of them."""
 
+from dataclasses import asdict
+
 from playground.denoisers import zoo
+from playground.studies.grid import Study
+from playground.studies.sentences import said
+from playground.studies.summary import real, table
 from playground.trace import Trace
 
 
@@ -48,6 +53,26 @@ def path(trace: Trace) -> dict:
     left_out = ("text", "seeds", "recipe")  # of one text of a recipe
     run = {key: value for key, value in summary(trace).items() if key not in left_out}
     return run | {"exact": found["exact"], "points": points, "blend": trace.head["blend"]}
+
+
+def compare(study: Study) -> dict:
+    """A finished comparison for machines: a row for each text, means and spread for each cell, the left-to-right runs
+    beside them, real text, and what the numbers show."""
+    lengths = dict.fromkeys(cell.recipe.length for cell in study.cells)
+    texts = {}
+    for length in lengths:
+        measured, found = real(length, study.grid.judge)
+        texts[str(length)] = {"measured_at": measured} | {name: asdict(spread) for name, spread in found.items()}
+    return {
+        "grid": study.grid.to_dict(),
+        "seeds": study.cells[0].recipe.seeds,
+        "rows": study.rows,
+        "cells": table(study),
+        "baselines": [row for cell in study.distinct_baselines for row in cell.rows],
+        "real": texts,
+        "failed": study.failed,
+        "said": said(study),
+    }
 
 
 def models() -> list[dict]:

@@ -40,24 +40,27 @@ def _perplexity(text: str, prompt: str, judge: Judge) -> float | None:
 
 @dataclass(frozen=True)
 class Spread:
-    """The mean of `count` values and their standard deviation; None of a single one, which has no spread."""
+    """The mean of `count` values, and one standard deviation below and above it; None of a single value, which has no
+    spread."""
 
     mean: float
-    deviation: float | None
+    low: float | None
+    high: float | None
     count: int
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> "Spread | None":
-        """Of the values that there are; None without any."""
+    def of(cls, values: Iterable[float | None], geometric: bool = False) -> "Spread | None":
+        """Of the values that there are, None without any. `geometric`: of their logarithms, as a perplexity asks for,
+        which is one of a mean log probability."""
         known = [value for value in values if value is not None]
         if not known:
             return None
-        return cls(statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None, len(known))
-
-    @property
-    def error(self) -> float | None:
-        """The standard error of the mean."""
-        return None if self.deviation is None else self.deviation / math.sqrt(self.count)
+        there, back = (math.log, math.exp) if geometric else (float, float)
+        mean = statistics.fmean(map(there, known))
+        if len(known) == 1:
+            return cls(back(mean), None, None, 1)
+        deviation = statistics.stdev(map(there, known))
+        return cls(back(mean), back(mean - deviation), back(mean + deviation), len(known))
 
 
 @cache

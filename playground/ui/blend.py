@@ -75,7 +75,7 @@ def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
         with gr.Column(scale=7, min_width=320, elem_classes="stage"):
             canvas = TokenCanvas(recorded.to_json(), "blend", elem_id=CANVAS)
             with gr.Accordion("The path in numbers", open=False):
-                figure = gr.Plot(plots.path_figure(recorded), show_label=False, elem_id="blend-figure")
+                figure = gr.Plot(plots.recorded(plots.path_figure(recorded)), show_label=False, elem_id="blend-figure")
                 chart = gr.Plot(_map(recorded), show_label=False, elem_id="blend-map")
         with gr.Column(scale=3, min_width=330, elem_classes="desk"):
             parts = {"canvas": canvas, "figure": figure, "map": chart} | _desk(boxes)
@@ -84,7 +84,8 @@ def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
 
 def _map(recorded: Trace):
     """The map of the recorded path, where the model that made it is among those of this page."""
-    return plots.map_figure(recorded) if recorded.head["model"]["name"] in zoo.catalogue() else None
+    is_here = recorded.head["model"]["name"] in zoo.catalogue()
+    return plots.recorded(plots.map_figure(recorded)) if is_here else None
 
 
 def _desk(boxes: dict) -> dict:

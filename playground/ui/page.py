@@ -6,7 +6,7 @@ import gradio as gr
 
 from playground.denoisers import zoo
 from playground.interfaces import api
-from playground.ui import blend, edit, watch
+from playground.ui import blend, compare, edit, token_canvas, watch
 from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
@@ -19,7 +19,9 @@ def build() -> gr.Blocks:
     with gr.Blocks(
         title="Diffusion LM Playground", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)
     ) as page:
-        watched, edited, blended = (_settings("diffusion-lm-playground" + tab) for tab in ("", "-edit", "-blend"))
+        watched, edited, blended, compared = (
+            _settings("diffusion-lm-playground" + tab) for tab in ("", "-edit", "-blend", "-compare")
+        )
         gr.Markdown(TITLE, elem_id="title")
         with gr.Tab("Watch"):
             watch.build(watched, page)
@@ -28,6 +30,8 @@ def build() -> gr.Blocks:
         if "continuous" in zoo.catalogue().values():  # a path needs embeddings
             with gr.Tab("Blend"):
                 blend.build(blended, page)
+        with gr.Tab("Compare") as tab:
+            compare.build(compared, page, tab)
         api.publish()
     return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
 
@@ -41,6 +45,7 @@ def launch(page: gr.Blocks, port: int | None = None, **options):
     """Serve the page, on 127.0.0.1 unless GRADIO_SERVER_NAME says otherwise (hosts set it)."""
     return page.launch(
         server_name=os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), server_port=port, theme=theme(), css=CSS,
+        head=token_canvas.head(),
         ssr_mode=False, run_history=False, show_error=False, max_file_size="1mb", enable_monitoring=False,
         footer_links=["api", "settings"], **options,
     )  # fmt: skip

@@ -4,6 +4,7 @@ import html
 import textwrap
 
 import plotly.graph_objects as go
+from gradio.components.plot import PlotData
 from plotly.subplots import make_subplots
 
 from playground.denoisers import zoo
@@ -11,6 +12,12 @@ from playground.similarity import embedders, plane
 from playground.trace import Trace
 
 AMBER, BLUE, GREEN, GREY = "#c2701c", "#4f7fb8", "#3f8f5f", "#8a8f98"
+
+
+def recorded(figure: go.Figure | str) -> PlotData:
+    """A figure, or its JSON, for a page to open with. Gradio copies what a page opens with at each visit, and copying a
+    go.Figure takes longer than all the rest."""
+    return PlotData(type="plotly", plot=figure if isinstance(figure, str) else figure.to_json())
 
 
 def run_figure(trace: Trace) -> go.Figure:
@@ -28,7 +35,7 @@ def run_figure(trace: Trace) -> go.Figure:
         confidence.append(sum(c for c, _ in free) / len(free))
         entropy.append(sum(h for _, h in free) / len(free))
     steps = [frame["s"] for frame in frames]
-    figure = go.Figure(layout=_layout("step", "share"))
+    figure = go.Figure(layout=layout("step", "share"))
     figure.add_scatter(x=steps, y=confidence, name="mean confidence", line={"color": AMBER, "width": 3})
     figure.add_scatter(x=steps, y=entropy, name="mean entropy / ln V", line={"color": BLUE, "width": 3, "dash": "dash"})
     figure.add_scatter(
@@ -64,14 +71,14 @@ def path_figure(trace: Trace) -> go.Figure:
             x=way, y=path["perplexity"], name="perplexity", mode="lines+markers", row=3, col=1, showlegend=False,
             line={"color": GREY, "width": 2, "dash": "dash"},
         )  # fmt: skip
-    layout = _layout("", "")
-    figure.update_layout(**{k: v for k, v in layout.items() if "axis" not in k} | {"height": 560})
+    look = layout("", "")
+    figure.update_layout(**{k: v for k, v in look.items() if "axis" not in k} | {"height": 560})
     figure.update_traces(cliponaxis=False)
-    figure.update_xaxes(**layout["xaxis"], ticksuffix="%", hoverformat=".0f")
+    figure.update_xaxes(**look["xaxis"], ticksuffix="%", hoverformat=".0f")
     figure.update_xaxes(title="way from A to B", row=3, col=1)
     for row, head in enumerate(heads, 1):
         figure.update_yaxes(
-            **layout["yaxis"] | {"title": head, "hoverformat": ".2f" if row == 1 else ".4~g"},
+            **look["yaxis"] | {"title": head, "hoverformat": ".2f" if row == 1 else ".4~g"},
             rangemode="tozero" if row > 1 else "normal",
             row=row,
         )
@@ -85,7 +92,7 @@ def map_figure(trace: Trace) -> go.Figure:
     sentences, places, axes = plane(model)
     given = {name.upper(): trace.head["blend"][name] for name in ("a", "b", "c") if trace.head["blend"].get(name)}
     path, ends = (embedders(model)[0].embed(texts) @ axes for texts in (trace.texts, list(given.values())))
-    figure = go.Figure(layout=_layout("sentences differ most this way", "then this way (PCA)") | {"height": 420})
+    figure = go.Figure(layout=layout("sentences differ most this way", "then this way (PCA)") | {"height": 420})
     figure.update_layout(hovermode="closest")
     figure.add_scatter(
         x=places[:, 0].tolist(), y=places[:, 1].tolist(), mode="markers", name="sentences by these models",
@@ -116,7 +123,8 @@ def _shown(text: str) -> str:
     return "<br>".join(html.escape(line, quote=False) for line in textwrap.wrap(text, 60))
 
 
-def _layout(x: str, y: str) -> dict:
+def layout(x: str, y: str) -> dict:
+    """What all figures share, with the titles of the axes."""
     grid = {"gridcolor": "rgba(128,128,128,.22)", "zeroline": False}
     return {
         "height": 280,

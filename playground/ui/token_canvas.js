@@ -1,6 +1,8 @@
-// Runs when Gradio loads the canvas, with the player or what is around it filled in as source; `element`, `props`, `watch` and
+// Runs when Gradio loads the canvas, with what Python gives it filled in; `element`, `props`, `watch` and
 // `trigger` are Gradio's.
-const source = SOURCE;
+const given = GIVEN;
+const sources = given.parts.map((part) => window.dlmSources[part]);
+const joined = (kind) => sources.map((source) => source[kind]).join("\n");
 const host = element.querySelector(".dlm-host");
 const JOINING = 400; // milliseconds in which the queue takes a run; one that it has not taken cannot be cancelled
 const PATIENCE = 2000;
@@ -17,8 +19,8 @@ let waiting = 0;
 let told = "idle";
 let wanted; // what an editor asks for
 
-const player = new Function(source.js + "\nreturn " + source.create + ";")()(host, {
-  css: source.css, source: source.player, live: true, autoplay: true, storage: source.storage,
+const player = new Function(joined("js") + "\nreturn " + given.create + ";")()(host, {
+  css: joined("css"), source: window.dlmSources.player, live: true, autoplay: true, storage: given.storage,
   onRun: () => host.start(),
   onPin: (at) => trigger("pin", { ...at, seed: host.seed() }),
   onUnpin: (at) => trigger("unpin", { ...at, seed: host.seed() }),

@@ -12,7 +12,7 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 # The template is constant and never mentions the value: Gradio evaluates templates as code. The value is
 # read with watch() and drawn by the player with textContent.
 TEMPLATE = '<div class="dlm-host"></div>'
-CREATE = {"": "createPlayer", "editor": "createEditor", "blend": "createBlend"}
+CREATE = {"": "createPlayer", "editor": "createEditor", "blend": "createBlend", "compare": "createCompare"}
 GLUE = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -27,10 +27,17 @@ def source(part: str) -> dict[str, str]:
     }
 
 
+def head() -> str:
+    """The sources of the player and of what is around it, once for all canvases: to be in the page's head."""
+    sources = json.dumps({part: source(part) for part in ("player", *filter(None, CREATE))}).replace("<", "\\u003c")
+    return f"<script>window.dlmSources = {sources};</script>"
+
+
 class TokenCanvas(gr.HTML):
-    """Draws a Trace: `value` is a trace file's JSON or one message of a live run (`Trace.message`). With `storage`, the
-    key of a history in the browser, an editor is around it: `value` may be {document: {ids, pieces}, label, select?,
-    initial?} too. With `around` "blend" it shows a path.
+    """Draws a Trace, on a page that has `head()`: `value` is a trace file's JSON or one message of a live run
+    (`Trace.message`). With `storage`, the key of a history in the browser, an editor is around it: `value` may be
+    {document: {ids, pieces}, label, select?, initial?} too. With `around` "blend" it shows a path, with "compare" a
+    grid of runs.
 
     Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes; an editor's
     `go` has {ids, holes, pins, text} as event data. `pin` and `unpin` have {row, position, token, seed}. Any client can
@@ -38,16 +45,10 @@ class TokenCanvas(gr.HTML):
     """
 
     def __init__(self, value: str = "", around: str = "", storage: str = "", **kwargs):
-        player, parts = source("player"), [source(part) for part in ("player", around) if part]
-        given = {
-            "js": "\n".join(part["js"] for part in parts),
-            "css": "\n".join(part["css"] for part in parts),
-            "create": CREATE[around],
-            "player": player,
-            "storage": storage,
-        }
+        parts = [part for part in ("player", around) if part]
+        given = {"parts": parts, "create": CREATE[around], "storage": storage}
         kwargs.setdefault("html_template", TEMPLATE)
-        kwargs.setdefault("js_on_load", GLUE.replace("SOURCE", json.dumps(given), 1))
+        kwargs.setdefault("js_on_load", GLUE.replace("GIVEN", json.dumps(given), 1))
         super().__init__(value, apply_default_css=False, padding=False, **kwargs)
 
     def api_info(self) -> dict:

@@ -1,0 +1,49 @@
+"""Comparisons as text: a table to read, and CSV."""
+
+import csv
+import io
+
+from playground.studies.grid import Study
+from playground.studies.sentences import said, shown
+from playground.studies.summary import METRICS, real, summary
+
+
+def compare(study: Study) -> str:
+    """Means over the seeds, with one standard deviation of perplexity and entropy, a line for each cell."""
+    lines = [(_place(cell.place), summary(cell.rows)) for cell in study.cells]
+    lines += [(f"left to right ({_place(c.place)})", summary(c.rows)) for c in study.distinct_baselines]
+    for length in dict.fromkeys(cell.recipe.length for cell in study.cells):
+        nearest, found = real(length, study.grid.judge)
+        lines.append((f"real text ({nearest} tokens)", found))
+    names = [name for name in METRICS if any(name in found for _, found in lines)]
+    cells = [["", *(METRICS[name].label for name in names)]]
+    cells += [[place, *(_figure(found.get(name), name) for name in names)] for place, found in lines]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    table = [
+        "  ".join(
+            text.ljust(w) if i == 0 else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]
+    return "\n".join([*table, "", *said(study), *study.failed])
+
+
+def rows_csv(study: Study) -> str:
+    """A line for each text; lines end as RFC 4180 has it."""
+    out = io.StringIO()
+    rows = [*study.rows, *(row for cell in study.distinct_baselines for row in cell.rows)]
+    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _place(place: dict) -> str:
+    return ", ".join(f"{name} {shown(value)}" for name, value in place.items())
+
+
+def _figure(spread, name: str) -> str:
+    if spread is None:
+        return "-"
+    with_spread = name in ("perplexity", "entropy") and spread.low is not None
+    return f"{spread.mean:.4g}" + (f" ({spread.low:.3g} to {spread.high:.3g})" if with_spread else "")

@@ -1,0 +1,64 @@
+"""How fast is this machine? Measured once a process, for what a run is expected to take."""
+
+import time
+from dataclasses import dataclass
+from functools import cache
+
+from playground.canvas import Canvas
+from playground.denoisers import zoo
+from playground.engine import record
+from playground.recipe import Recipe
+
+SMALL, LARGE = (1, 48), (4, 64)  # rows and cells of the two runs that are timed
+EVALUATIONS = 4
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds an evaluation takes: a fixed part, and a part for each cell of all rows. From left to right an
+    evaluation is one cell of each row."""
+
+    fixed: float
+    cell: float
+
+    def seconds(self, evaluations: int, cells: int) -> float:
+        return evaluations * (self.fixed + self.cell * cells)
+
+
+@cache
+def pace(model: str) -> Pace:
+    """The pace of a model with its first sampler, its steps recorded, from two short runs."""
+    is_whole = zoo.catalogue()[model] != "autoregressive"
+    timed = []
+    for rows, length in (SMALL, LARGE):
+        recipe = Recipe.parse({"model": model, "samples": rows, "length": length, "steps": EVALUATIONS, "seed": 0})
+        timed.append((rows * (length if is_whole else 1), _per_evaluation(recipe)))
+    (few, quick), (many, slow) = timed
+    per_cell = max(0.0, (slow - quick) / (many - few))
+    return Pace(max(0.0, quick - per_cell * few), per_cell)
+
+
+def _per_evaluation(recipe: Recipe) -> float:
+    """Seconds, the lower of two runs of a few evaluations each, without the first, which warms up."""
+    return min(_timed(recipe) for _ in range(2))
+
+
+def _timed(recipe: Recipe) -> float:
+    run, times = record(recipe), []
+    for _ in range(EVALUATIONS + 1):
+        next(run)
+        times.append(time.perf_counter())
+    run.close()
+    return (times[-1] - times[1]) / (EVALUATIONS - 1)
+
+
+def expected(recipe: Recipe) -> float:
+    """Seconds a recipe is expected to take here, its texts measured by the quick judge."""
+    family, found = zoo.catalogue()[recipe.model], pace(recipe.model)
+    if family == "autoregressive":
+        given = int(Canvas.from_recipe(recipe, zoo.load(recipe.model).tokenizer).given)
+        run = found.seconds(recipe.length - given, recipe.samples)
+    else:
+        passes = 2 if recipe.guidance and recipe.prompt else 1
+        run = found.seconds(recipe.steps * passes + 2 * recipe.refine, recipe.samples * recipe.length)
+    return run + 2 * found.cell * recipe.samples * recipe.length  # judging is like one more evaluation or two
