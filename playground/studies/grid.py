@@ -183,6 +183,10 @@ class Cell:
     rows: list[dict] = field(default_factory=list)
 
     @property
+    def done(self) -> bool:
+        return self.trace is not None and self.trace.end is not None
+
+    @property
     def key(self) -> str:
         """Equal for recipes that give the same texts."""
         ignored = {name: None for name in SWEPT if not is_heard(name, self.recipe)}
@@ -234,14 +238,15 @@ class Study:
         return list(dict.fromkeys(end["message"] for end in ended.values() if end["status"] == "error"))
 
     def run(self) -> Iterator[Cell]:
-        """Each cell after each of its steps, and once more when its texts are measured (`rows`). Cells that give the
-        same texts are run once. A cell that fails keeps what it has, without rows, and the next ones are run. Raises
-        RunError when all takes more than twice the budget."""
+        """Each cell after each of its steps, and once more when it is `done` and its texts are measured. Cells that
+        give the same texts are run once. A cell that fails keeps what it has, without rows, and the next ones are run.
+        Raises RunError when all takes more than twice the budget."""
         everywhere, started = [*self.cells, *filter(None, self.baselines)], time.monotonic()
         for cell in self.distinct:
             for trace in engine.record(cell.recipe):
                 cell.trace = trace
-                yield cell
+                if trace.end is None:
+                    yield cell
                 if time.monotonic() - started > OVERTIME * budget():
                     raise engine.RunError(f"Stopped after {OVERTIME * budget():g} s, twice what was allowed for all.")
             if trace.end["status"] == "finished":

@@ -112,10 +112,9 @@ def _beside(study: Study, done: list[Cell]) -> list[str]:
     parts = [f"The lowest perplexity is {ours['perplexity'].mean:.1f} ({where})"]
     if baseline and baseline.rows and "perplexity" in summary(baseline.rows):
         theirs = summary(baseline.rows)
-        times = ours["seconds"].mean / theirs["seconds"].mean
         parts.append(
             f"the left-to-right model, read by itself, has {theirs['perplexity'].mean:.1f} "
-            f"and takes {1 / times:.1f} times as long"
+            f"in {theirs['seconds'].mean:.2g} s a text instead of {ours['seconds'].mean:.2g} s"
         )
     if "perplexity" in texts:
         parts.append(f"real text of {length} tokens has {texts['perplexity'].mean:.1f}")

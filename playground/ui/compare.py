@@ -102,10 +102,10 @@ def compare(*values) -> Iterator[tuple]:
         study = Study(grid_of(values))
         shown_cells = [*study.cells, *study.distinct_baselines]
         messages = Messages(study, shown_cells)
-        yield messages.head(), gr.skip(), gr.skip(), gr.skip()
+        yield messages.head(), None, None, ""
         started = told = time.monotonic()
         for cell in study.run():
-            if cell.rows or cell.trace.end:
+            if cell.done:
                 yield (
                     messages.done(cell),
                     study_plots.metrics_figure(study),

@@ -127,8 +127,9 @@ def _curve(figure: go.Figure, style: tuple, name: str, points: list[tuple], at: 
     up, down = zip(*bars, strict=True)
     figure.add_scatter(
         x=[value for value, _ in points], y=[spread.mean for _, spread in points], name=name, legendgroup=name,
-        showlegend=at["name"] == PANELS[0], meta=at["name"], row=at["row"], col=at["col"], mode="lines+markers" if symbol else "lines",
-        line={"color": colour, "dash": dash, "width": 2}, marker={"symbol": symbol, "size": 7} if symbol else None,
+        showlegend=at["name"] == PANELS[0], meta=at["name"], row=at["row"], col=at["col"],
+        mode="lines+markers" if symbol else "lines", line={"color": colour, "dash": dash, "width": 2},
+        marker={"symbol": symbol, "size": 7} if symbol else None,
         error_y={"array": up, "arrayminus": down, "symmetric": False, "thickness": 1, "width": 3} if any(up) else None,
     )  # fmt: skip
 
@@ -159,6 +160,8 @@ def _advise(figure: go.Figure, study: Study) -> None:
 
 def _log(values: list[float]) -> dict:
     """A logarithmic axis over the values, its ticks at 1, 2 and 5 times powers of ten."""
+    if not values:
+        return {"type": "log"}
     low, high = min(values), max(values)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     ticks = [digit * 10**power for power in range(first - 1, last + 1) for digit in (1, 2, 5)]
