@@ -50,7 +50,7 @@ function createCompareTable(labels, onOpen) {
       setText(button, text || labels.empty);
       button.disabled = false;
       const shown = [[labels.perplexity, perplexity], [labels.entropy, entropy]];
-      setText(figures, shown.filter(([, value]) => typeof value === "number").map(([name, value]) => name + " " + value.toPrecision(3)).join(" · "));
+      setText(figures, shown.filter(([, value]) => typeof value === "number").map(([name, value]) => name + " " + threeDigits(value)).join(" · "));
     });
   }
 
@@ -67,4 +67,8 @@ function createCompareTable(labels, onOpen) {
   }
 
   return { element, begin, draft, fill, fail, mark };
+}
+
+function threeDigits(value) {
+  return value >= 100 ? String(Math.round(value)) : value.toPrecision(3);
 }

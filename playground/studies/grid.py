@@ -70,8 +70,8 @@ class Grid:
     @classmethod
     def parse(cls, values: Mapping) -> "Grid":
         """A checked grid from loosely typed values. A knob in SWEPT with a list, or with text that holds commas, is
-        swept: the first is the axis of the figures, a second one gives a line each. Without any, the steps are swept.
-        Absent fields take their defaults. Raises RecipeError."""
+        swept: the first, or a knob of numbers, is the axis of the figures; another gives a line each. Without any, the
+        steps are swept. Absent fields take their defaults. Raises RecipeError."""
         own = {f.name: f for f in fields(cls) if f.name not in ("base", "axes")}
         base, swept, grid = {}, {}, cls()
         for name, value in values.items():
@@ -99,7 +99,8 @@ class Grid:
             raise RecipeError("steps", f"{base['steps']} is one value; a comparison needs a list, as in 4, 8, 16.")
         if len(swept) > 2:
             raise RecipeError(list(swept)[2], f"is a third knob to sweep, after {' and '.join(list(swept)[:2])}.")
-        grid = replace(grid, base=base, axes=tuple(_axis(name, found) for name, found in swept.items()))
+        axes = sorted((_axis(name, found) for name, found in swept.items()), key=lambda axis: not axis.numeric)
+        grid = replace(grid, base=base, axes=tuple(axes))
         return grid._checked()
 
     def resolved(self) -> "Grid":

@@ -7,6 +7,7 @@ from playground.studies.figures import Spread
 from playground.studies.grid import Axis, Cell, Study
 from playground.studies.summary import real, summary
 
+UNSEEN = 0.005  # a change that a rounded percentage does not show
 LITTLE, MUCH = 0.9, 2.0  # of real text's entropy and of its repetition: texts beyond these are said to be monotonous
 
 
@@ -80,8 +81,8 @@ def change(a: Cell, b: Cell, metric: str) -> tuple[float, float | None] | None:
 
 def _moves(share: float, error: float | None) -> str:
     amount = f"{abs(share):.0%}" if error is None else f"{100 * abs(share):.0f} ± {100 * error:.0f}%"
-    if error is not None and abs(share) < error:
-        return f"does not change measurably ({100 * share:+.0f} ± {100 * error:.0f}%)"
+    if abs(share) < max(error or 0.0, UNSEEN):
+        return f"does not change measurably ({100 * share:+.0f}{'' if error is None else f' ± {100 * error:.0f}'}%)"
     return f"{'rises' if share > 0 else 'falls'} {amount}"
 
 

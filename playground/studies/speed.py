@@ -1,8 +1,8 @@
-"""How fast is this machine? Measured once a process, for what a run is expected to take."""
+"""How fast is this machine? Measured now and then, for what a run is expected to take."""
 
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 from playground.canvas import Canvas
 from playground.denoisers import zoo
@@ -11,6 +11,7 @@ from playground.recipe import Recipe
 
 SMALL, LARGE = (1, 48), (4, 64)  # rows and cells of the two runs that are timed
 EVALUATIONS = 4
+FRESH = 120.0
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,14 @@ class Pace:
         return evaluations * (self.fixed + self.cell * cells)
 
 
-@cache
 def pace(model: str) -> Pace:
-    """The pace of a model with its first sampler, its steps recorded, from two short runs."""
+    """The pace of a model with its first sampler, its steps recorded, from two short runs. Measured again when FRESH
+    seconds have passed: others may have come to this machine, or gone."""
+    return _pace(model, time.monotonic() // FRESH)
+
+
+@lru_cache(maxsize=32)
+def _pace(model: str, period: float) -> Pace:
     is_whole = zoo.catalogue()[model] != "autoregressive"
     timed = []
     for rows, length in (SMALL, LARGE):

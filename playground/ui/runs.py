@@ -26,14 +26,15 @@ def reveal(elem_id: str) -> str:
     return f"() => {host(elem_id)}.player.reveal()"
 
 
-def connect(canvas, function, inputs: list, outputs: list, run: gr.Button, stop: gr.Button, name: str):
+def connect(canvas, function, inputs: list, outputs: list, run: gr.Button, stop: gr.Button, name: str, line=None):
     """Run `function` whenever the canvas asks for it, and let `run`, which is called `name` while nothing runs, and
-    `stop` follow. Returns the event of the run."""
+    `stop` follow. On the component `line`, if there is one, the place in the queue is shown. Returns the event of the
+    run."""
     js = host(canvas.elem_id)
+    shown = {"show_progress": "minimal", "show_progress_on": [line]} if line else {"show_progress": "hidden"}
     event = canvas.go(
-        function, inputs, outputs, show_progress="hidden", api_visibility="private", concurrency_id="model",
-        trigger_mode="multiple",
-    )  # fmt: skip
+        function, inputs, outputs, api_visibility="private", concurrency_id="model", trigger_mode="multiple", **shown
+    )
     event.success(None, js=f"() => {js}.completed()", **QUIET)
     event.failure(None, js=f"() => {js}.gone()", **QUIET)
     canvas.halt(None, cancels=[event], **QUIET)

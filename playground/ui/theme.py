@@ -27,6 +27,9 @@ CSS = """
 #knob-prompt textarea, #blend-a textarea, #blend-b textarea, #blend-c textarea {
   font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif;
 }
+#compare-estimate { overflow: visible !important; }
+#compare-estimate .wrap { overflow: visible; } /* the place in the queue */
+#compare-estimate .progress-text { color: var(--body-text-color); font-size: .75rem; inset: -4px 0 auto auto; }
 .desk { gap: 10px; }
 .block:not(:focus-within) > .container .options { display: none; } /* a dropdown that Tab has left */
 .desk .form { background: none; border: 0; gap: 8px; }

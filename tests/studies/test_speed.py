@@ -1,0 +1,30 @@
+"""What a run is expected to take."""
+
+import pytest
+
+from playground.recipe import Recipe
+from playground.studies import speed
+from playground.studies.speed import Pace, expected
+
+
+def test_a_pace_is_kept_for_a_while_and_grows_with_the_cells(monkeypatch):
+    monkeypatch.setattr(speed.time, "monotonic", lambda: 7 * speed.FRESH)
+    for model in ("stories-masked", "stories-autoregressive"):
+        assert speed.pace(model) is speed.pace(model)
+        assert speed.pace(model).seconds(10, 640) >= speed.pace(model).seconds(10, 64) > 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "seconds"),
+    [
+        ({"steps": 10, "length": 50}, 10 * 6 + 2 * 5),
+        ({"steps": 10, "length": 50, "samples": 2}, 10 * 11 + 2 * 10),
+        ({"steps": 10, "length": 50, "guidance": 1, "prompt": "Tom"}, 20 * 6 + 2 * 5),
+        ({"steps": 10, "length": 50, "refine": 3}, 16 * 6 + 2 * 5),
+        ({"model": "stories-autoregressive", "length": 50}, 50 * 1.1 + 2 * 5),
+        ({"model": "stories-autoregressive", "length": 50, "prompt": "Tom"}, 48 * 1.1 + 2 * 5),
+    ],
+)
+def test_what_a_run_takes_follows_from_its_evaluations(monkeypatch, fields, seconds):
+    monkeypatch.setattr(speed, "pace", lambda model: Pace(fixed=1.0, cell=0.1))
+    assert expected(Recipe.parse(fields)) == pytest.approx(seconds)
