@@ -96,7 +96,7 @@ def _duration(seconds: float) -> str:
     return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.1f} minutes"
 
 
-def compare(*values) -> Iterator[tuple]:
+def run_grid(*values) -> Iterator[tuple]:
     """The components' values -> messages for the view; with each finished cell also both figures and the sentences."""
     try:
         study = Study(grid_of(values))
@@ -263,7 +263,7 @@ def _knob(name: str, **kwargs):
 def _connect(page, tab, saved, boxes, parts) -> None:
     inputs, canvas = [boxes[name] for name in NAMES], parts["canvas"]
     outputs = [canvas, parts["figure"], parts["frontier"], parts["said"]]
-    runs.connect(canvas, compare, inputs, outputs, parts["run"], parts["stop"], "Compare", parts["estimate"])
+    runs.connect(canvas, run_grid, inputs, outputs, parts["run"], parts["stop"], "Compare", parts["estimate"])
     fitting = [boxes[name] for name in (*OWN, "model", "sampler")]
     fitted = {"outputs": [boxes["x_values"], boxes["y_values"], *(boxes[n] for n in SWEPT_HERE)]} | QUIET
     told = {"inputs": inputs, "outputs": parts["estimate"]} | QUIET

@@ -90,7 +90,7 @@ def test_models_lists_what_runs_here(client):
 
 def test_the_page_documents_only_the_public_endpoints(client):
     endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    assert set(endpoints) == {"/generate", "/infill", "/interpolate", "/models"}
+    assert set(endpoints) == {"/generate", "/infill", "/interpolate", "/compare", "/models"}
     assert {p["parameter_name"] for p in endpoints["/infill"]["parameters"]}.isdisjoint({"prompt", "length", "block"})
     steps = next(p for p in endpoints["/generate"]["parameters"] if p["parameter_name"] == "steps")
     assert steps["parameter_has_default"] and steps["parameter_default"] is None
@@ -149,3 +149,29 @@ def test_interpolate_gives_the_points_of_the_path_as_in_python(client):
 def test_interpolate_refuses_with_a_sentence(client):
     with pytest.raises(Exception, match="b: is empty; a path needs two texts"):
         client.predict(a="Tom", b="", api_name="/interpolate")
+
+
+def test_compare_gives_the_rows_and_sentences_that_python_gives(client):
+    fields = {"prompt": "Tom", "length": 16, "seed": 5, "seeds": 2}
+    answer = client.predict(**fields, sweep={"steps": [2, 3], "temperature": [0.5]}, api_name="/compare")
+    study = playground.compare(**fields, steps=[2, 3], temperature=[0.5])
+    assert [row["text"] for row in answer["rows"]] == [row["text"] for row in study.rows]
+    assert answer["cells"][0]["metrics"]["perplexity"]["count"] == 2 and answer["seeds"] == [5, 6]
+    assert answer["said"][0].startswith("Temperature 0.5: from 2 to 3 steps perplexity")
+    assert answer["real"]["16"]["measured_at"] == 16 and len(answer["baselines"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"sweep": [4, 8]}, "sweep: must be a table of knobs and values"),
+        ({"sweep": {"stepz": [4, 8]}}, "stepz: cannot be compared or swept; the fields are"),
+        ({"sweep": {"steps": "${x}, <b>"}}, "steps: '${x}' is not allowed"),
+        ({"sweep": {"steps": [200, 256], "length": [512]}, "seeds": 8}, ": this comparison would take about"),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_says_why(client, fields, sentence, monkeypatch):
+    monkeypatch.setenv("PLAYGROUND_GRID_LIMIT", "20")
+    with pytest.raises(Exception) as caught:
+        client.predict(**fields, api_name="/compare")
+    assert sentence in str(caught.value)

@@ -1,5 +1,6 @@
 """`python -m playground`, in this process and once as a real one."""
 
+import csv
 import json
 import os
 import subprocess
@@ -112,3 +113,22 @@ def test_interpolate_prints_a_line_for_each_point(capsys):
 def test_interpolate_refuses_with_status_2_and_a_sentence(capsys):
     assert main(["interpolate", "--a", "Tom had a ball."]) == 2
     assert capsys.readouterr().err == "playground: b: is empty; a path needs two texts.\n"
+
+
+def test_compare_prints_a_table_and_writes_files(capsys, tmp_path):
+    given = ["compare", "--prompt", "Tom", "--length", "16", "--steps", "2,3", "--seeds", "2", "--seed", "5"]
+    assert main([*given, "--csv", str(tmp_path / "rows.csv"), "--traces", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "steps 2" in out and "left to right" in out and "real text (16 tokens)" in out and "From 2 to 3 steps" in out
+    with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    study = playground.compare(prompt="Tom", length=16, steps=[2, 3], seeds=2, seed=5)
+    assert [row["text"] for row in rows[:4]] == [row["text"] for row in study.rows] and len(rows) == 6
+    assert Trace.load(tmp_path / "cell-1.json").texts == study.cells[1].trace.texts
+    assert main([*given, "--json"]) == 0
+    assert [row["text"] for row in json.loads(capsys.readouterr().out)["rows"]] == [row["text"] for row in study.rows]
+
+
+def test_a_comparison_that_cannot_be_made_is_a_sentence_and_status_2(capsys):
+    assert main(["compare", "--steps", "4,4"]) == 2
+    assert capsys.readouterr().err == "playground: steps: 4 is given twice.\n"
