@@ -9,6 +9,8 @@ import pytest
 # Read when torch is first imported: its threads sleep while they wait, so that a busy machine slows the tests a
 # little and not tenfold.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a core for each worker
 
 ROOT = Path(__file__).parents[1]
 FLAGS = [

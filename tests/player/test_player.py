@@ -197,7 +197,7 @@ def test_the_host_hears_when_steps_come_and_when_the_last_is_shown(page):
 
 
 def test_a_new_pin_marks_what_it_changed(page):
-    first, second = make_trace(seed=7), make_trace(seed=7)
+    first, second = make_trace(steps=8), make_trace(steps=8)
     second["head"] = {**second["head"], "recipe": {**second["head"]["recipe"], "pins": {"20": "dog"}}}
     last = second["frames"][-1]["rows"][0]
     last["st"] = last["st"][:20] + "p" + last["st"][21:]
@@ -210,7 +210,7 @@ def test_a_new_pin_marks_what_it_changed(page):
     assert [cell.get_attribute("data-position") for cell in marked.all()] == ["30"]
     assert page.locator(".dlm-note").inner_text() == "Your pin changed 1 other word (dotted)."
     push(page, first, run="third")
-    push(page, make_trace(seed=8), run="fourth")
+    push(page, make_trace(steps=8, seed=8), run="fourth")
     assert page.locator(".dlm-text .dlm-differs").count() == 0
 
 
@@ -279,12 +279,12 @@ def test_hostile_pieces_are_text(page):
 
 def test_nodes_do_not_grow_over_runs(page):
     count = "() => document.querySelectorAll('*').length"
-    push(page, make_trace(rows=2), run="first")
+    push(page, make_trace(rows=2, steps=3), run="first")
     before = page.evaluate(count)
     for index in range(6):
         trace = make_trace(rows=1 + index % 2, length=40 + index, steps=3, seed=index)
         push(page, trace, run=f"run {index}")
-    push(page, make_trace(rows=2), run="last")
+    push(page, make_trace(rows=2, steps=3), run="last")
     assert page.evaluate(count) == before
 
 
