@@ -1,4 +1,4 @@
-"""What the tests share: the tokenizer of the models that come with the app, and a real Chromium."""
+"""What the tests share: the tokenizer of the models that come with the app, the built page and a real Chromium."""
 
 import os
 import shutil
@@ -9,6 +9,8 @@ import pytest
 # Read when torch is first imported: its threads sleep while they wait, so that a busy machine slows the tests a
 # little and not tenfold.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a core for each worker
 
 ROOT = Path(__file__).parents[1]
 FLAGS = [
@@ -22,6 +24,23 @@ def tokenizer():
     from playground.text import Tokenizer
 
     return Tokenizer(ROOT / "assets" / "models" / "stories-masked" / "tokenizer.json")
+
+
+@pytest.fixture(scope="session")
+def url():
+    """The built page on a free port, one for all tests."""
+    import httpx
+    from gradio import networking
+
+    from playground.ui.page import build, launch
+
+    page = build()
+    with pytest.MonkeyPatch.context() as patch:
+        # Gradio takes a page that does not answer within three seconds for unreachable; a busy machine needs longer.
+        patch.setattr(networking, "url_ok", lambda address: httpx.head(address, timeout=60).is_success)
+        _, address, _ = launch(page, quiet=True, prevent_thread_lock=True)
+    yield address
+    page.close()
 
 
 @pytest.fixture(scope="session")

@@ -51,7 +51,7 @@ def test_what_is_not_marked_is_byte_for_byte_the_same(model):
 def test_no_hole_ends_the_text_that_follows_it(model):
     text = "The end. [[+12]] But then Tom came home and all were happy."
     for seed in range(0, 24, 8):
-        trace = playground.infill(text=text, model=model, steps=4, seed=seed, samples=8, temperature=1.5)
+        trace = playground.infill(text=text, model=model, steps=2, seed=seed, samples=8, temperature=1.5)
         assert all(t.endswith(" But then Tom came home and all were happy.") for t in trace.texts)
         assert all(row["id"].index(EOS) == len(row["id"]) - 1 for row in trace.frames[-1]["rows"])
 

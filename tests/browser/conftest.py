@@ -1,16 +1,6 @@
-"""The built page on a free port, and a visitor at it."""
+"""A visitor at the built page."""
 
 import pytest
-
-from playground.ui.page import build, launch
-
-
-@pytest.fixture(scope="session")
-def url():
-    page = build()
-    _, address, _ = launch(page, quiet=True, prevent_thread_lock=True)
-    yield address
-    page.close()
 
 
 @pytest.fixture

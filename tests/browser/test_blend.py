@@ -53,7 +53,7 @@ def rows(page) -> list[str]:
     return page.locator("#blend-canvas .dlm-path td.dlm-text").all_inner_texts()
 
 
-def test_the_slider_walks_the_recorded_path_without_asking_the_server(blend):
+def test_the_recorded_path_is_walked_without_asking_the_server_and_a_phone_has_reachable_targets(blend):
     asked = []
     blend.on("request", lambda request: asked.append(request.url))
     seen = []
@@ -68,12 +68,9 @@ def test_the_slider_walks_the_recorded_path_without_asking_the_server(blend):
     assert slider(blend).get_attribute("aria-valuetext") == "88% of the way from A to B"
     assert asked == []
 
-
-def test_the_ends_and_the_rows_of_the_table_are_places_to_go(blend):
     blend.get_by_role("button", name="Text A").click()
-    assert (
-        shown(blend) == EXAMPLES[0][0] and "this is A, token for token" in blend.locator(".dlm-way-said").inner_text()
-    )
+    assert shown(blend) == EXAMPLES[0][0]
+    assert "this is A, token for token" in blend.locator(".dlm-way-said").inner_text()
     blend.get_by_role("button", name="Text B").click()
     assert shown(blend) == EXAMPLES[0][1]
     row = blend.locator("#blend-canvas .dlm-path tbody tr").nth(2)
@@ -82,8 +79,18 @@ def test_the_ends_and_the_rows_of_the_table_are_places_to_go(blend):
     blend.locator("#blend-canvas .dlm-way-point").nth(4).press("Enter")
     assert slider(blend).input_value() == "4"
 
+    blend.set_viewport_size({"width": 390, "height": 844})
+    blend.wait_for_timeout(300)
+    assert blend.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for target in (slider(blend), blend.get_by_role("button", name="Text A"), blend.locator("#blend-run")):
+        assert target.bounding_box()["height"] >= 44
+    slider(blend).click(position={"x": 5, "y": 20})
+    assert slider(blend).input_value() == "0"
 
-def test_a_run_leads_from_one_text_to_the_other_and_is_measured(quick):
+
+def test_a_run_leads_from_one_text_to_the_other_by_its_seed_and_a_reload_keeps_texts_and_knobs(quick):
+    run(quick)
+    once = rows(quick)
     quick.locator("#blend-a textarea").fill("The dog ran to the park.")
     quick.locator("#blend-b textarea").fill(HOSTILE)
     run(quick)
@@ -97,33 +104,21 @@ def test_a_run_leads_from_one_text_to_the_other_and_is_measured(quick):
     quick.wait_for_selector("#blend-map .js-plotly-plot .scatterlayer")
     assert quick.locator("#blend-canvas img, #blend-map img, #blend-figure img").count() == 0
 
-
-def test_the_same_seed_gives_the_same_path(quick):
+    for name, text in zip("ab", EXAMPLES[0][:2], strict=True):
+        quick.locator(f"#blend-{name} textarea").fill(text)
     run(quick)
-    once = rows(quick)
-    quick.locator("#blend-a textarea").fill("Tom sat.")
-    run(quick)
-    assert rows(quick) != once
-    quick.locator("#blend-a textarea").fill(EXAMPLES[0][0])
-    run(quick)
-    assert rows(quick) == once
+    assert rows(quick) == once  # the same seed gives the same path
+
+    quick.locator("#blend-a textarea").fill(HOSTILE)
+    quick.locator("#blend-a textarea").press("Tab")
+    quick.wait_for_timeout(400)
+    quick.reload()
+    quick.get_by_role("tab", name="Blend").click()
+    quick.wait_for_function("document.querySelector('#blend-points input[type=number]')?.value === '5'")
+    assert quick.locator("#blend-a textarea").input_value() == HOSTILE
 
 
-def test_a_method_brings_its_own_words_and_knobs(blend):
-    assert (
-        blend.locator("#blend-level").is_visible()
-        and "adds the same noise" in blend.locator("#blend-help").inner_text()
-    )
-    blend.locator("#blend-method input").click()
-    blend.get_by_role("option", name="noise-slerp").click()
-    blend.wait_for_function("document.querySelector('#blend-level input[type=number]').value === '0.7'")
-    blend.locator("#blend-method input").click()
-    blend.get_by_role("option", name="naive").click()
-    blend.wait_for_selector("#blend-level", state="hidden")
-    assert "without the denoiser" in blend.locator("#blend-help").inner_text()
-
-
-def test_what_cannot_be_blended_is_a_sentence_and_nothing_is_lost(blend):
+def test_what_cannot_be_blended_is_a_sentence_and_nothing_is_lost_and_stop_keeps_what_has_come(blend):
     before = rows(blend)
     for a, b, sentence in (
         ("", "x", "a: is empty; a path needs two texts."), ("Same.", "Same.", "b: is the same text as a"),
@@ -138,18 +133,7 @@ def test_what_cannot_be_blended_is_a_sentence_and_nothing_is_lost(blend):
         blend.wait_for_function("document.querySelector('#blend-canvas .dlm-host').state() === 'idle'")
     assert blend.locator("#blend-run").inner_text() == "Blend"
 
-
-def test_texts_and_knobs_survive_a_reload(quick, arrive):
-    quick.locator("#blend-a textarea").fill(HOSTILE)
-    quick.locator("#blend-a textarea").press("Tab")
-    quick.wait_for_timeout(400)
-    quick.reload()
-    quick.get_by_role("tab", name="Blend").click()
-    quick.wait_for_function("document.querySelector('#blend-points input[type=number]')?.value === '5'")
-    assert quick.locator("#blend-a textarea").input_value() == HOSTILE
-
-
-def test_stop_keeps_what_has_come(blend):
+    blend.locator("#blend-b textarea").fill("Lily sat.")
     blend.locator("#blend-steps input[type=number]").fill("200")
     blend.locator("#blend-steps input[type=number]").press("Tab")
     blend.click("#blend-run")
@@ -161,18 +145,17 @@ def test_stop_keeps_what_has_come(blend):
     assert shown(blend)
 
 
-def test_a_phone_has_no_sideways_scroll_and_reachable_targets(blend):
-    blend.set_viewport_size({"width": 390, "height": 844})
-    blend.wait_for_timeout(300)
-    assert blend.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for target in (slider(blend), blend.get_by_role("button", name="Text A"), blend.locator("#blend-run")):
-        assert target.bounding_box()["height"] >= 44
-    slider(blend).click(position={"x": 5, "y": 20})
-    assert slider(blend).input_value() == "0"
+def test_methods_and_examples_bring_their_words_and_knobs_and_arithmetic_asks_for_a_third_text(blend):
+    assert blend.locator("#blend-level").is_visible() and not blend.locator("#blend-c").is_visible()
+    assert "adds the same noise" in blend.locator("#blend-help").inner_text()
+    blend.locator("#blend-method input").click()
+    blend.get_by_role("option", name="noise-slerp").click()
+    blend.wait_for_function("document.querySelector('#blend-level input[type=number]').value === '0.7'")
+    blend.locator("#blend-method input").click()
+    blend.get_by_role("option", name="naive").click()
+    blend.wait_for_selector("#blend-level", state="hidden")
+    assert "without the denoiser" in blend.locator("#blend-help").inner_text()
 
-
-def test_an_example_brings_its_method_and_arithmetic_asks_for_a_third_text(blend):
-    assert not blend.locator("#blend-c").is_visible()
     blend.get_by_text("bird − tree + fish + water").click()
     blend.wait_for_selector("#blend-c textarea:visible")
     blend.wait_for_function(f"{BLEND}.trace().head.blend?.method === 'arithmetic' && {BLEND}.trace().end?.path")

@@ -58,13 +58,10 @@ def run(page, **knobs):
     return wait_for_end(page)
 
 
-def test_the_first_paint_plays_a_recorded_example(page):
+def test_a_recorded_example_is_there_first_and_a_live_run_shows_every_step_and_the_text_python_gives(page):
     assert "A recorded example" in page.locator("#watch-canvas").inner_text()
     page.wait_for_function(f"{PLAYER}.step() > 3")
     assert page.locator(".dlm-line .dlm-cell").count() == 64
-
-
-def test_a_live_run_shows_every_step_and_the_text_python_gives(page):
     shown = run(page, seed=7, steps=12)
     assert shown["steps"] == list(range(13))
     assert shown["text"] == playground.generate(prompt="Once upon a time", seed=7, steps=12).text
@@ -72,20 +69,7 @@ def test_a_live_run_shows_every_step_and_the_text_python_gives(page):
     assert "seed 7" in meter and "12 evaluations" in meter and "tokens/s" in meter
 
 
-def test_a_drawn_seed_is_shown_and_can_be_kept(page):
-    shown = run(page, steps=6)
-    assert shown["seed"] >= 0
-    page.click("#lock")
-    page.wait_for_function(
-        "(seed) => document.querySelector('#knob-seed input').value === seed", arg=str(shown["seed"])
-    )
-    assert run(page)["text"] == shown["text"]
-    page.click("#dice")
-    page.wait_for_function("document.querySelector('#knob-seed input').value === ''")
-    assert knob(page, "seed").get_attribute("placeholder") == "random"
-
-
-def test_scrubbing_back_shows_the_earlier_row(page):
+def test_a_run_can_be_looked_into(page):
     shown = run(page, seed=7, steps=16)
     page.evaluate(f"{PLAYER}.goTo(2)")
     wait_for_drawing(page)
@@ -94,28 +78,57 @@ def test_scrubbing_back_shows_the_earlier_row(page):
     page.locator(".dlm-go-end").click()
     assert state(page)["text"] == shown["text"]
 
-
-def test_hovering_a_token_shows_its_candidates(page):
-    run(page, seed=7, steps=8)
     page.locator(".dlm-line .dlm-cell").nth(20).hover()
     page.wait_for_selector(".dlm-card:visible")
     assert page.locator(".dlm-card .dlm-candidate").count() == 5
     assert "position 20" in page.locator(".dlm-card").inner_text()
 
+    page.get_by_text("The run in numbers").click()
+    page.wait_for_selector("#watch-figure .js-plotly-plot")
+    legend = page.locator("#watch-figure .legendtext").all_text_contents()
+    assert legend == ["mean confidence", "mean entropy / ln V", "noise level u"]
 
-def test_pinning_a_candidate_runs_again_from_the_same_seed(page):
+
+def pin(page, position: int, candidate: int):
+    """Pin a candidate of a cell; the run that follows is over when this returns."""
+    page.locator(".dlm-line .dlm-cell").nth(position).click()
+    mark(page)
+    page.locator(".dlm-card button.dlm-candidate").nth(candidate).click()
+    return wait_for_end(page)
+
+
+def test_a_drawn_seed_and_a_pinned_word_are_kept_and_said_until_they_are_cleared(page):
+    shown = run(page, steps=6)
+    assert shown["seed"] >= 0 and page.locator("#kept").count() == 0
+    page.click("#lock")
+    page.wait_for_function(
+        "(seed) => document.querySelector('#knob-seed input').value === seed", arg=str(shown["seed"])
+    )
+    assert run(page)["text"] == shown["text"]
+    assert page.locator("#kept").inner_text() == "seed kept · clear"
+    page.click("#dice")
+    page.wait_for_function("document.querySelector('#knob-seed input').value === ''")
+    assert knob(page, "seed").get_attribute("placeholder") == "random"
+
     run(page, seed=7, steps=8)
     page.evaluate(f"{PLAYER}.goTo(3)")
     wait_for_drawing(page)
-    page.locator(".dlm-line .dlm-cell").nth(20).click()
-    mark(page)
-    page.locator(".dlm-card .dlm-candidate button, .dlm-card button.dlm-candidate").nth(2).click()
-    shown = wait_for_end(page)
+    assert pin(page, 20, 2)["seed"] == 7
     page.get_by_text("More knobs").click()
     assert re.match(r'20:("|\w)', page.locator("#knob-pins textarea, #knob-pins input").first.input_value())
-    assert shown["seed"] == 7
     assert page.evaluate(f"{PLAYER}.trace().frames.every((f) => f.rows[0].st[20] === 'p')")
     assert page.evaluate(f"new Set({PLAYER}.trace().frames.map((f) => f.rows[0].id[20])).size") == 1
+    assert page.locator("#kept").inner_text() == "1 pinned word · seed kept · clear"
+    assert "Your pin changed" in page.locator(".dlm-note").inner_text()
+
+    page.locator(".dlm-line .dlm-cell").nth(20).click()
+    mark(page)
+    page.locator(".dlm-pin").click()
+    wait_for_end(page)
+    assert page.locator("#kept").inner_text() == "seed kept · clear"
+    page.click("#kept")
+    page.wait_for_selector("#kept", state="detached")
+    assert knob(page, "seed").input_value() == ""
 
 
 @pytest.fixture
@@ -143,7 +156,8 @@ def start_a_long_run(page):
     return time.monotonic()
 
 
-def test_stop_keeps_the_partial_run_and_ends_the_work(page, closed):
+def test_stop_keeps_the_partial_run_and_its_link_and_ends_the_work(page, closed):
+    set_knob(page, "seed", 12)
     asked = start_a_long_run(page)
     page.click("#stop")
     shown = wait_for_end(page, "stopped")
@@ -152,18 +166,14 @@ def test_stop_keeps_the_partial_run_and_ends_the_work(page, closed):
     while not closed and time.monotonic() < asked + 5:
         page.wait_for_timeout(50)
     assert closed and closed[0] - asked < 2
+    page.get_by_text("Share this run").click()
+    link = "document.querySelector('#share-link textarea, #share-link input')?.value"
+    page.wait_for_function(f"{link}?.includes('seed=12') && {link}.includes('steps=256')")
     assert run(page, steps=4, length=32)["steps"] == [0, 1, 2, 3, 4]
+    page.wait_for_function(f"{link}?.includes('seed=12') && {link}.includes('steps=4')")
 
 
-def test_closing_the_tab_ends_the_work(page, closed):
-    asked = start_a_long_run(page)
-    page.close()
-    while not closed and time.monotonic() < asked + 10:
-        time.sleep(0.05)
-    assert closed and closed[0] - asked < 3
-
-
-def test_two_visitors_see_their_own_runs(page, chromium, arrive):
+def test_two_visitors_see_their_own_runs_and_one_waits_for_the_other(page, chromium, arrive, closed):
     other = arrive(chromium.new_context())
     for tab, seed in ((page, 101), (other, 202)):
         set_knob(tab, "seed", seed)
@@ -174,11 +184,8 @@ def test_two_visitors_see_their_own_runs(page, chromium, arrive):
         shown = wait_for_end(tab)
         assert shown["text"] == playground.generate(prompt="Once upon a time", seed=seed).text
         assert shown["steps"] == list(range(33))
-    other.context.close()
 
-
-def test_a_run_that_waits_in_line_says_so_and_can_be_given_up(page, chromium, arrive, closed):
-    other = arrive(chromium.new_context())
+    closed.clear()
     start_a_long_run(page)
     set_knob(other, "steps", 5)
     mark(other)
@@ -189,29 +196,26 @@ def test_a_run_that_waits_in_line_says_so_and_can_be_given_up(page, chromium, ar
     page.click("#stop")
     wait_for_end(page, "stopped")
     page.wait_for_timeout(1000)
-    assert len(closed) == 1
+    assert len(closed) == 1  # the run that was given up in the line never began
     other.click("#run")
     assert wait_for_end(other)["steps"] == list(range(6))
     other.context.close()
 
-
-def test_pressing_run_many_times_leaves_one_run(page, closed):
-    set_knob(page, "seed", 5)
-    mark(page)
-    for _ in range(10):
-        page.click("#run", no_wait_after=True)
-    assert wait_for_end(page)["end"] == "finished"
-    page.wait_for_timeout(1500)
-    assert len(closed) < 10  # those pressed while another was being stopped never began
-    assert not is_busy(page)
+    closed.clear()
+    asked = start_a_long_run(page)
+    page.close()
+    while not closed and time.monotonic() < asked + 10:
+        time.sleep(0.05)
+    assert closed and closed[0] - asked < 3  # closing the tab ends the work
 
 
 def is_busy(page):
     return page.locator("#stop").is_enabled()
 
 
-def test_run_during_a_run_starts_again_with_the_new_knobs(page, closed):
+def test_a_run_or_a_pin_during_a_run_starts_again_and_many_presses_leave_one_run(page, closed):
     assert not is_busy(page)
+    set_knob(page, "seed", 7)
     start_a_long_run(page)
     assert is_busy(page) and "restart" in page.locator("#run").inner_text()
     for steps in (90, 6):  # one is cancelled in its turn: the page must not lose track of it
@@ -227,9 +231,7 @@ def test_run_during_a_run_starts_again_with_the_new_knobs(page, closed):
     assert page.locator("#run").inner_text() == "Run"
     assert len(closed) == 3
 
-
-def test_a_pin_during_a_run_starts_again(page, closed):
-    run(page, seed=7, steps=6)
+    closed.clear()
     start_a_long_run(page)
     page.locator(".dlm-line .dlm-cell").nth(20).click()
     mark(page)
@@ -237,33 +239,23 @@ def test_a_pin_during_a_run_starts_again(page, closed):
     page.wait_for_function(
         f"{PLAYER}.trace().head !== window.before && {PLAYER}.trace().head.recipe.pins[20] && {PLAYER}.step() > 2"
     )
-    assert len(closed) == 2
+    assert len(closed) == 1
     page.click("#stop")
+    page.wait_for_function("document.querySelector('#stop').disabled")
 
-
-def test_what_is_kept_stands_beside_run_until_it_is_cleared(page):
-    assert page.locator("#kept").count() == 0
-    run(page, seed=7, steps=6)
-    assert page.locator("#kept").inner_text() == "seed kept · clear"
-    page.evaluate(f"{PLAYER}.goTo(3)")
-    wait_for_drawing(page)
-    page.locator(".dlm-line .dlm-cell").nth(20).click()
+    closed.clear()
+    set_knob(page, "length", 64)
+    set_knob(page, "steps", 32)
     mark(page)
-    page.locator(".dlm-card button.dlm-candidate").nth(2).click()
-    wait_for_end(page)
-    assert page.locator("#kept").inner_text() == "1 pinned word · seed kept · clear"
-    assert "Your pin changed" in page.locator(".dlm-note").inner_text()
-    page.locator(".dlm-line .dlm-cell").nth(20).click()
-    mark(page)
-    page.locator(".dlm-pin").click()
-    wait_for_end(page)
-    assert page.locator("#kept").inner_text() == "seed kept · clear"
-    page.click("#kept")
-    page.wait_for_selector("#kept", state="detached")
-    assert knob(page, "seed").input_value() == ""
+    for _ in range(10):
+        page.click("#run", no_wait_after=True)
+    assert wait_for_end(page)["end"] == "finished"
+    page.wait_for_timeout(1500)
+    assert len(closed) < 10  # those pressed while another was being stopped never began
+    assert not is_busy(page)
 
 
-def test_enter_in_the_prompt_runs_and_a_starter_runs_at_once(page):
+def test_prompts_starters_samplers_and_samples_are_said_and_a_reload_keeps_the_knobs(page):
     set_knob(page, "steps", 4)
     mark(page)
     knob(page, "prompt").fill("Tom had a red ball")
@@ -272,16 +264,17 @@ def test_enter_in_the_prompt_runs_and_a_starter_runs_at_once(page):
     mark(page)
     page.get_by_role("button", name="(no prompt)").click()
     assert wait_for_end(page)["prompt"] == ""
+    assert "Unconditional: nothing is given." in page.locator("#watch-canvas").inner_text()
 
+    run(page, seed=7, samples=4)
+    assert page.locator(".dlm-line").count() == 4
+    assert "seeds 7, 8, 9, 10" in page.locator(".dlm-meter").inner_text()
 
-def test_what_the_sampler_does_is_said(page):
     assert "fresh noise at each step" in page.locator(".prose.sampler-help").inner_text()
     page.locator("#knob-sampler input").click()
     page.get_by_role("option", name="ode").click()
     page.wait_for_function("document.querySelector('.prose.sampler-help').innerText.startsWith('The deterministic')")
 
-
-def test_a_reload_keeps_the_knobs(page):
     set_knob(page, "steps", 11)
     set_knob(page, "prompt", "The little dragon was")
     page.wait_for_timeout(500)
@@ -317,105 +310,58 @@ def test_a_link_that_cannot_be_used_says_why_and_opens_the_page(visitor, url):
         tab.locator(".toast-body").first.inner_text()
     )
     assert knob(tab, "prompt").input_value() == "Once upon a time"
+    for field in ("model", "sampler", "pins", "seed"):  # markup stays text
+        tab.goto(f"{url}?{field}=%3Cimg%20src=//x/p%3E%3Ca%20href=//x%3Eclick")
+        tab.wait_for_selector(".toast-body")
+        assert "<img src=//x/p><a href=//x>click" in tab.locator(".toast-body").first.inner_text()
+        assert tab.locator(".toast-body img, .toast-body a").count() == 0
 
 
-@pytest.mark.parametrize("field", ["model", "sampler", "pins", "seed"])
-def test_markup_in_a_link_stays_text_in_the_warning(visitor, url, field):
-    tab = visitor.new_page()
-    tab.goto(f"{url}?{field}=%3Cimg%20src=//x/p%3E%3Ca%20href=//x%3Eclick")
-    tab.wait_for_selector(".toast-body")
-    assert "<img src=//x/p><a href=//x>click" in tab.locator(".toast-body").first.inner_text()
-    assert tab.locator(".toast-body img, .toast-body a").count() == 0
-
-
-def test_the_link_after_stop_is_that_of_the_stopped_run(page):
-    run(page, seed=11, steps=3)
-    set_knob(page, "seed", 12)
-    start_a_long_run(page)
-    page.click("#stop")
-    wait_for_end(page, "stopped")
-    page.get_by_text("Share this run").click()
-    link = "document.querySelector('#share-link textarea, #share-link input')?.value"
-    page.wait_for_function(f"{link}?.includes('seed=12') && {link}.includes('steps=256')")
-
-
-def test_hostile_prompts_are_shown_verbatim_and_the_page_goes_on_working(page):
+def test_hostile_and_wrong_values_are_shown_or_refused_and_the_page_goes_on_working(page):
     for prompt in HOSTILE:
         shown = run(page, seed=1, steps=2, prompt=prompt)
         assert shown["text"].startswith(prompt)
         drawn = page.locator(".dlm-line").first.evaluate("(line) => line.textContent")
         assert drawn.startswith(prompt)
-    assert run(page, prompt="Once upon a time", steps=3)["steps"] == [0, 1, 2, 3]
-
-
-def test_an_empty_prompt_is_called_unconditional(page):
-    run(page, steps=2, prompt="")
-    assert "Unconditional: nothing is given." in page.locator("#watch-canvas").inner_text()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        ("seed", -5, "seed: -5 is out of range; allowed: whole numbers from -1 to 2147483647."),
-        ("prompt", "word " * 2000, "is 2,002 tokens; a row of length 64 holds a prompt of up to 62 tokens."),
-    ],
-)
-def test_wrong_values_are_refused_with_a_sentence(page, name, value, sentence):
-    set_knob(page, name, value)
-    page.click("#run")
-    page.wait_for_selector(".toast-body")
-    assert sentence in page.locator(".toast-body").first.inner_text()
-    assert run(page, prompt="Once upon a time", seed=1, steps=2)["end"] == "finished"
-
-
-def test_four_samples_are_four_rows_with_their_seeds(page):
-    run(page, seed=7, steps=4, samples=4)
-    assert page.locator(".dlm-line").count() == 4
-    assert "seeds 7, 8, 9, 10" in page.locator(".dlm-meter").inner_text()
-
-
-def test_switching_the_model_offers_its_samplers_and_knobs(page):
-    page.locator("#knob-model input").click()
-    page.get_by_role("option", name="stories-masked").click()
-    page.wait_for_function("document.querySelector('#knob-sampler input').value === 'random'")
-    page.get_by_text("More knobs").click()
-    page.wait_for_selector("#knob-guidance:visible")
-    assert page.locator("#knob-churn:visible").count() == 0
-    shown = run(page, seed=3, steps=8)
-    assert shown["text"] == playground.generate(
-        model="stories-masked", prompt="Once upon a time", seed=3, steps=8
-    ).text  # fmt: skip
-
-
-def test_the_run_in_numbers_is_a_figure(page):
-    run(page, seed=7, steps=6)
-    page.get_by_text("The run in numbers").click()
-    page.wait_for_selector("#watch-figure .js-plotly-plot")
-    legend = page.locator("#watch-figure .legendtext").all_text_contents()
-    assert legend == ["mean confidence", "mean entropy / ln V", "noise level u"]
-
-
-def test_dom_nodes_do_not_grow_from_run_to_run(page):
     counts = [
         run(page, seed=seed, steps=5) and page.evaluate("document.querySelectorAll('*').length") for seed in range(5)
     ]
-    assert max(counts[1:]) - min(counts[1:]) <= 10
+    assert max(counts[1:]) - min(counts[1:]) <= 10  # nodes do not grow from run to run
+    for name, value, sentence in (
+        ("seed", -5, "seed: -5 is out of range; allowed: whole numbers from -1 to 2147483647."),
+        ("prompt", "word " * 2000, "is 2,002 tokens; a row of length 64 holds a prompt of up to 62 tokens."),
+    ):
+        set_knob(page, name, value)
+        page.click("#run")
+        page.locator(".toast-body", has_text=sentence).wait_for()
+        shown = run(page, prompt="Once upon a time", seed=1, steps=3)
+        assert shown["end"] == "finished" and shown["steps"] == [0, 1, 2, 3]
 
 
-def test_a_phone_sees_text_first_and_nothing_runs_over_the_edge(chromium, url):
+def test_each_model_brings_its_samplers_and_knobs_and_gives_the_text_python_gives(page):
+    for model, steps in (("stories-uniform", None), ("stories-autoregressive", None), ("stories-masked", 8)):
+        page.locator("#knob-model input").click()
+        page.get_by_role("option", name=model).click()
+        page.locator("#knob-steps").wait_for(state="hidden" if model == "stories-autoregressive" else "visible")
+        if model == "stories-masked":
+            page.wait_for_function("document.querySelector('#knob-sampler input').value === 'random'")
+            page.get_by_text("More knobs").click()
+            page.wait_for_selector("#knob-guidance:visible")
+            assert page.locator("#knob-churn:visible").count() == 0
+        given = {"steps": steps} if steps else {}
+        shown = run(page, seed=7, **given)
+        python = playground.generate(model=model, prompt="Once upon a time", seed=7, **given)
+        assert shown["text"] == python.text and shown["steps"] == [frame["s"] for frame in python.frames]
+        assert page.evaluate(f"{PLAYER}.trace().head.model.name") == model
+
+
+def test_a_phone_sees_text_first_and_run_moves_nothing(chromium, url):
     phone = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
     phone.goto(url)
     phone.wait_for_selector("#watch-canvas .dlm-line")
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     box = phone.locator("#run").bounding_box()
     assert box["height"] >= 44 and box["y"] + box["height"] <= 844
-    phone.context.close()
-
-
-def test_run_on_a_phone_brings_the_text_into_view_and_moves_nothing(chromium, url):
-    phone = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
-    phone.goto(url)
-    phone.wait_for_selector("#watch-canvas .dlm-line")
     phone.wait_for_function(f"{PLAYER}.step() === {PLAYER}.trace().frames.at(-1).s")
     set_knob(phone, "seed", 7)
     knob(phone, "seed").scroll_into_view_if_needed()
@@ -455,36 +401,16 @@ READ = ["#title p", "[role=tab]", "#knob-prompt span", "#run", "#stop", ".dlm-me
         "#knob-seed input", ".gallery-item"]  # fmt: skip
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(visitor, url, theme):
+def test_text_stands_out_from_its_ground_in_the_middle_of_a_wide_screen(visitor, url):
     tab = visitor.new_page()
-    tab.goto(f"{url}?__theme={theme}")
-    tab.wait_for_selector(".dlm-note:visible")
-    tab.wait_for_timeout(300)
-    for selector, ratio in tab.evaluate(CONTRAST, READ):
-        assert ratio >= 4.5, (selector, ratio)
-
-
-def test_the_page_stands_in_the_middle_of_a_wide_screen(page):
+    for theme in ("dark", "light"):
+        tab.goto(f"{url}?__theme={theme}")
+        tab.wait_for_selector(".dlm-note:visible")
+        tab.wait_for_timeout(300)
+        for selector, ratio in tab.evaluate(CONTRAST, READ):
+            assert ratio >= 4.5, (theme, selector, ratio)
     for width in (1280, 1600, 1920):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(200)
-        box = page.evaluate(
-            "(({left, right}) => [left, right])(document.querySelector('main').getBoundingClientRect())"
-        )
-        assert abs(box[0] - (page.evaluate("document.documentElement.clientWidth") - box[1])) <= 2
-
-
-@pytest.mark.parametrize("family", ["uniform", "autoregressive"])
-def test_the_other_families_run_on_the_page(page, family):
-    page.locator("#knob-model input").click()
-    page.get_by_role("option", name=f"stories-{family}").click()
-    heard = page.locator("#knob-steps")
-    heard.wait_for(state="hidden" if family == "autoregressive" else "visible")
-    mark(page)
-    set_knob(page, "seed", 7)
-    page.click("#run")
-    shown = wait_for_end(page)
-    python = playground.generate(model=f"stories-{family}", prompt="Once upon a time", seed=7)
-    assert shown["text"] == python.text and shown["steps"] == [frame["s"] for frame in python.frames]
-    assert page.evaluate(f"{PLAYER}.trace().head.model.family") == family
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.wait_for_timeout(200)
+        box = tab.evaluate("(({left, right}) => [left, right])(document.querySelector('main').getBoundingClientRect())")
+        assert abs(box[0] - (tab.evaluate("document.documentElement.clientWidth") - box[1])) <= 2

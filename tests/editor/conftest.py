@@ -12,20 +12,29 @@ from runs import MOUNT, document, source, style
 ORIGIN = "http://editor.test/"
 
 
-@pytest.fixture
-def blank(chromium):
-    """A page with an origin of its own, hence with storage, and without a network."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+@pytest.fixture(scope="module")
+def tab(chromium):
+    """A tab with an origin of its own, hence with storage, and without a network."""
+    context = chromium.new_context()
     context.route("**/*", lambda route: route.fulfill(content_type="text/html", body="<!doctype html><body></body>"))
-    page = context.new_page()
-    page.set_default_timeout(5000)
-    problems = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
-    page.goto(ORIGIN)
-    yield page
-    assert not problems
+    tab = context.new_page()
+    tab.set_default_timeout(5000)
+    tab.problems = []
+    tab.on("pageerror", lambda error: tab.problems.append(str(error)))
+    tab.on("dialog", lambda dialog: (tab.problems.append(dialog.message), dialog.dismiss()))
+    yield tab
     context.close()
+
+
+@pytest.fixture
+def blank(tab):
+    """An empty page in the tab: a new document, nothing stored."""
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    tab.goto(ORIGIN)
+    tab.evaluate("() => localStorage.clear()")
+    tab.problems.clear()
+    yield tab
+    assert not tab.problems
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Made-up documents and made-up runs over their holes, for tests and for looking at the editor."""
 
+import functools
 import json
 import random
 import re
@@ -24,11 +25,13 @@ MOUNT = """([js, css, options]) => {
 }"""
 
 
+@functools.cache
 def source():
     names = [path for room in ("player", "editor") for path in _files(room)]
     return "\n".join(path.read_text(encoding="utf-8") for path in names)
 
 
+@functools.cache
 def style():
     return "\n".join((ASSETS / room / f"{room}.css").read_text(encoding="utf-8") for room in ("player", "editor"))
 

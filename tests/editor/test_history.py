@@ -23,6 +23,12 @@ def reload(page, **options):
     page.evaluate(MOUNT, [source(), style(), options])
 
 
+def wait_for_storage(page, other):
+    """Until what the other tab has saved is seen in this one, which a browser does not promise at once."""
+    saved = other.evaluate("(key) => localStorage.getItem(key)", KEY)
+    page.wait_for_function("([key, saved]) => localStorage.getItem(key) === saved", arg=[KEY, saved])
+
+
 def versions(page):
     return page.locator(".dlm-version")
 
@@ -247,8 +253,11 @@ def test_two_tabs_take_in_what_the_other_has_saved(mount):
     other.evaluate(MOUNT, [source(), style(), {}])
     assert text(other) == "one"
     open_texts(other, "theirs")
+    wait_for_storage(page, other)
     open_texts(page, "ours")
+    wait_for_storage(other, page)
     other.evaluate("() => editor.undo()")
+    wait_for_storage(page, other)
     reload(page)
     assert text(page) == "one"
     nodes = page.evaluate(

@@ -31,8 +31,8 @@ PLAIN = """(node) => {
 
 
 def push(page, trace, run="a", only=None):
-    for message in list(messages(trace, run))[only or slice(None)]:
-        page.evaluate("(message) => editor.push(message)", message)
+    sent = list(messages(trace, run))[only or slice(None)]
+    page.evaluate("(messages) => messages.forEach((message) => editor.push(message))", sent)
 
 
 def finish(page, trace, run="a"):

@@ -7,15 +7,6 @@ import pytest
 from gradio_client import Client
 
 import playground
-from playground.ui.page import build, launch
-
-
-@pytest.fixture(scope="module")
-def url():
-    page = build()
-    _, address, _ = launch(page, quiet=True, prevent_thread_lock=True)
-    yield address
-    page.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import subprocess
 import sys
 
@@ -82,19 +81,17 @@ def test_infill_refuses_what_it_cannot_do_with_status_2(capsys, text):
     assert out == "" and err.startswith("playground: text: ")
 
 
-def test_bench_names_a_damaged_model_before_it_measures(tmp_path):
+def test_bench_names_a_damaged_model_before_it_measures(capsys, monkeypatch, tmp_path):
     good = zoo.models_folder() / "stories-masked"
     (tmp_path / "damaged").mkdir()
     for name in ("config.json", "tokenizer.json"):
         (tmp_path / "damaged" / name).symlink_to(good / name)
     (tmp_path / "damaged" / "model.safetensors").write_bytes(b"cut short")
-    done = subprocess.run(
-        [sys.executable, "-m", "playground", "bench"],
-        env=os.environ | {"PLAYGROUND_MODELS": str(tmp_path)},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr.startswith("playground: damaged: model.safetensors is missing, cut short")
+    monkeypatch.setenv("PLAYGROUND_MODELS", str(tmp_path))
+    monkeypatch.setattr(zoo, "catalogue", zoo.catalogue.__wrapped__)
+    assert main(["bench"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("playground: damaged: model.safetensors is missing, cut short")
 
 
 def test_interpolate_prints_a_line_for_each_point(capsys):

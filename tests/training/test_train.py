@@ -42,7 +42,7 @@ def same(a: dict, b: dict) -> bool:
 def test_every_family_learns_and_its_folder_loads(plan, family):
     start = Training(plan(family, output=plan(family).output + "-start"))
     before = start.validate()
-    done = train(plan(family, tokens=25_000), quiet=True)
+    done = train(plan(family, tokens=10_000), quiet=True)
     assert done.validate() < before - 0.3
     model = zoo.load_folder(done.output, device="cpu", dtype="float32")
     assert model.family == family and model.card["training"][-1]["tokens"] == done.seen
