@@ -14,7 +14,6 @@ from playground.recipe import (
     MAX_PROMPT_CHARACTERS,
     Recipe,
     RecipeError,
-    advised_steps,
     check_ranges,
     knob,
     typed,
@@ -287,10 +286,3 @@ class Study:
             f"The dearest cell, {place}, takes {speed.expected(dear.recipe):.0f} s: "
             "leave out the largest values, or take fewer seeds or a shorter length."
         )
-
-
-def advice(grid: Grid) -> list[int]:
-    """The number of steps advised for each length in the grid, where steps are swept."""
-    if "steps" not in [axis.name for axis in grid.axes]:
-        return []
-    return [advised_steps(length) for length in dict.fromkeys(recipe.length for recipe in grid.recipes)]

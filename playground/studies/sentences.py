@@ -92,10 +92,7 @@ def _best(name: str, cells: list[Cell], x: Axis) -> list[str]:
     if len(known) < 2:
         return []
     low, high = (pick(known, key=lambda pair: pair[0]["perplexity"].mean) for pick in (min, max))
-    listed = " and ".join(
-        f"{value} has {found['perplexity'].mean:.1f} at word entropy {found['entropy'].mean:.2f}"
-        for found, value in (low, high)
-    )
+    listed = " and ".join(f"{value} has {_read(found)}" for found, value in (low, high))
     sentence = f"{name}{x.label.lower()} {listed}: the lowest and the highest perplexity."
     return [_upper(sentence)]
 
@@ -110,16 +107,21 @@ def _beside(study: Study, done: list[Cell]) -> list[str]:
     where = ", ".join(f"{name} {shown(value)}" for name, value in best.place.items())
     baseline = study.baselines[study.cells.index(best)]
     length, texts = real(best.recipe.length, study.grid.judge)
-    parts = [f"The lowest perplexity is {ours['perplexity'].mean:.1f} ({where})"]
+    parts = [f"The lowest perplexity is {_read(ours)} ({where})"]
     if baseline and baseline.rows and "perplexity" in summary(baseline.rows):
         theirs = summary(baseline.rows)
         parts.append(
-            f"the left-to-right model, read by itself, has {theirs['perplexity'].mean:.1f} "
+            f"the left-to-right model, read by itself, has {_read(theirs)}, "
             f"in {theirs['seconds'].mean:.2g} s a text instead of {ours['seconds'].mean:.2g} s"
         )
     if "perplexity" in texts:
-        parts.append(f"real text of {length} tokens has {texts['perplexity'].mean:.1f}")
+        parts.append(f"real text of {length} tokens has {_read(texts)}")
     return ["; ".join(parts) + "."]
+
+
+def _read(found: dict[str, Spread]) -> str:
+    """A perplexity, and the entropy without which it says nothing."""
+    return f"{found['perplexity'].mean:.1f} at word entropy {found['entropy'].mean:.2f}"
 
 
 def _monotonous(study: Study, done: list[Cell]) -> list[str]:

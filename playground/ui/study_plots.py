@@ -51,7 +51,8 @@ def metrics_figure(study: Study) -> go.Figure:
 
 
 def frontier_figure(study: Study) -> go.Figure:
-    """Perplexity against the seconds that a text takes: nearer to the lower left corner is better."""
+    """Perplexity, with the word entropy H beside it, against the seconds that a text takes: nearer to the lower left
+    corner is better."""
     figure = go.Figure()
     for (colour, symbol, dash), label, cells in _lines(study):
         found = [(value, summary(cell.rows)) for value, cell in _placed(study, cells)]
@@ -59,9 +60,9 @@ def frontier_figure(study: Study) -> go.Figure:
         figure.add_scatter(
             x=[measured["seconds"].mean for _, measured in found],
             y=[measured["perplexity"].mean for _, measured in found], name=label, mode="lines+markers+text",
-            text=[shown(value) for value, _ in found], textposition="top right",
-            line={"color": colour, "dash": dash}, marker={"symbol": symbol, "size": 9},
-            hovertemplate="%{x:.2f} s, perplexity %{y:.1f}",
+            text=[f"{shown(value)} (H {measured['entropy'].mean:.2f})" for value, measured in found],
+            textposition="top right", line={"color": colour, "dash": dash}, marker={"symbol": symbol, "size": 9},
+            **_entropy([measured for _, measured in found]),
         )  # fmt: skip
     found = [summary(cell.rows) for cell in study.distinct_baselines if cell.rows]
     found = [measured for measured in found if "perplexity" in measured]
@@ -69,7 +70,7 @@ def frontier_figure(study: Study) -> go.Figure:
         figure.add_scatter(
             x=[measured["seconds"].mean for measured in found], y=[measured["perplexity"].mean for measured in found],
             name="left to right", mode="markers", marker={"color": GREY, "symbol": "star", "size": 13},
-            hovertemplate="%{x:.2f} s, perplexity %{y:.1f}",
+            **_entropy(found),
         )  # fmt: skip
     levels = {real(cell.recipe.length, study.grid.judge)[1].get("perplexity") for cell in study.cells} - {None}
     for level in levels:
@@ -85,6 +86,14 @@ def frontier_figure(study: Study) -> go.Figure:
     figure.update_yaxes(title="perplexity", **_log(levels + [value for trace in drawn for value in trace.y]))
     figure.update_layout(hovermode="closest")
     return figure
+
+
+def _entropy(found: list[dict[str, Spread]]) -> dict:
+    """Labels with the word entropy, beside which a perplexity stands."""
+    return {
+        "customdata": [measured["entropy"].mean for measured in found],
+        "hovertemplate": "%{x:.2f} s, perplexity %{y:.1f}, word entropy %{customdata:.2f}",
+    }
 
 
 def _lines(study: Study) -> list[tuple[tuple, str, list[Cell]]]:

@@ -5,7 +5,7 @@ import pytest
 import playground
 from playground import engine
 from playground.recipe import RecipeError
-from playground.studies import grid, speed
+from playground.studies import speed
 from playground.studies.grid import Grid, Study
 
 SHORT = {"prompt": "Tom", "length": 16, "seed": 5, "seeds": 2}
@@ -175,8 +175,3 @@ def test_two_grids_at_once_do_not_see_each_other():
 
 def test_what_is_left_falls_to_nothing(study):
     assert study.left == pytest.approx(0, abs=1e-6) and study.seconds > 0
-
-
-def test_steps_are_advised_for_each_length():
-    assert grid.advice(Grid.parse({"steps": "4, 8", "length": "32, 64"})) == [16, 32]
-    assert grid.advice(Grid.parse({"temperature": "0.5, 1", "steps": 8})) == []

@@ -42,10 +42,11 @@ def test_what_falls_and_what_it_costs_is_said():
         "From 8 to 16 steps perplexity falls 50 ± 0%, word entropy does not change measurably (+0 ± 0%), "
         "and a text takes 2.0 times as long."
     )
-    assert found[1] == f"The lowest perplexity is 7.1 (steps 16); real text of 64 tokens has {REAL_64:.1f}."
-
-
-REAL_64 = real(64, "bundled")[1]["perplexity"].mean
+    _, texts = real(64, "bundled")
+    assert found[1] == (
+        "The lowest perplexity is 7.1 at word entropy 3.50 (steps 16); real text of 64 tokens has "
+        f"{texts['perplexity'].mean:.1f} at word entropy {texts['entropy'].mean:.2f}."
+    )
 
 
 def test_a_change_within_its_error_is_not_called_one():
