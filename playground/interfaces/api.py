@@ -12,9 +12,11 @@ from playground.engine import record
 from playground.interfaces import facts
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
+from playground.studies import race as races
+from playground.studies.race import Race
 from playground.trace import Trace
 
-FOLLOWS = ["steps", "samples", "level"]  # not given, they follow from the other fields
+FOLLOWS = ["steps", "samples", "level", "lanes"]  # not given, they follow from the other fields
 
 
 def generate(**values) -> dict:
@@ -32,6 +34,17 @@ def interpolate(**values) -> dict:
     """Lead a path of texts from a to b. Returns the text of each point on the way, how similar it is to a and to b, how
     many words differ, its perplexity under a small language model, and the facts of the run."""
     return facts.path(_finished(lambda: interpolation.record(Blend.parse(values))))
+
+
+def race(**values) -> dict:
+    """Run one prompt through two to four models or samplers, each timed on its own. Returns for each lane its text, its
+    place, evaluations, seconds of computing, tokens a second, perplexity under a small language model, entropy and
+    repetition. A lane that fails says so; the others go on."""
+    try:
+        *_, heat = races.record(Race.parse(values))
+    except (RecipeError, zoo.ModelError) as error:
+        raise gr.Error(str(error), print_exception=False) from None
+    return facts.race(heat)
 
 
 def _finished(run: Callable[[], Iterator[Trace]]) -> Trace:
@@ -56,6 +69,8 @@ def publish() -> None:
     gr.api(_with_signature(generate, [knobs[n] for n in GENERATE_FIELDS]), api_name="generate", concurrency_id="model")
     gr.api(_with_signature(infill, [knobs[n] for n in EDIT_FIELDS]), api_name="infill", concurrency_id="model")
     gr.api(_with_signature(interpolate, list(path.values())), api_name="interpolate", concurrency_id="model")
+    shared = [f for f in fields(Race) if f.name == "lanes"] + [knobs[n] for n in races.SHARED]
+    gr.api(_with_signature(race, shared), api_name="race", concurrency_id="model")
     gr.api(models, api_name="models")
 
 
@@ -65,7 +80,8 @@ def _with_signature(function, knobs: list):
     def endpoint(*args, **kwargs):
         return function(**signature.bind(*args, **kwargs).arguments)
 
-    of = {int: float, float: float}  # JSON has one kind of number; Recipe.parse says which must be whole
+    # JSON has one kind of number, and Recipe.parse says which must be whole; and it has lists.
+    of = {int: float, float: float, tuple[str, ...]: list[str]}
     defaults = Blend().to_dict() | Recipe().to_dict() | dict.fromkeys(FOLLOWS)
     parameters = [
         inspect.Parameter(

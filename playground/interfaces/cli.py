@@ -12,6 +12,8 @@ from playground.engine import RunError, record
 from playground.interfaces import bench, facts
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
+from playground.studies import race as races
+from playground.studies.race import Heat, Race
 from playground.trace import Trace
 from playground.training import evaluate, settings, stages
 from playground.training.checkpoint import TrainingError
@@ -76,6 +78,48 @@ def interpolate(options) -> None:
     print(f"{note}{_speed(trace)}", file=sys.stderr)
 
 
+def race(options) -> int | None:
+    """Run one prompt through several models or samplers side by side."""
+    for heat in races.record(Race.parse(_given(options, ["lanes", *races.SHARED]))):
+        _progress(f"{len(heat.running)} of {len(heat.traces)} lanes running" if heat.running else "")
+    if options.trace:
+        heat.save(options.trace)
+    if options.json:
+        print(json.dumps(facts.race(heat), ensure_ascii=False))
+    else:
+        print(_standings(heat))
+    for name, trace in zip(heat.race.lanes, heat.traces, strict=True):
+        if trace.end["status"] == "error":
+            print(f"playground: {name}: {trace.end['message']}", file=sys.stderr)
+    print(f"seed {heat.race.recipe.seed}. {races.HONEST}", file=sys.stderr)
+    return FAILED if heat.failed else None
+
+
+def _standings(heat: Heat) -> str:
+    """A table of the lanes, the quickest first, and their texts."""
+    columns = {
+        "place": "", "lane": "", "evaluations": "", "seconds": ".3f", "tokens_per_second": ".0f", "perplexity": ".1f",
+        "entropy": ".2f", "distinct_2": ".2f", "repetition": ".2f",
+    }  # fmt: skip
+    order = sorted(range(len(heat.traces)), key=lambda lane: heat.places[lane] or len(heat.traces) + 1)
+    rows = [[_cell(heat.results[lane][name], how) for name, how in columns.items()] for lane in order]
+    rows = [[name.replace("tokens_per_second", "tokens/s").replace("_", "-") for name in columns], *rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    texts = [f"{heat.race.lanes[lane]}\n{heat.traces[lane].text}" for lane in order]
+    return "\n\n".join(["\n".join(lines), *texts])
+
+
+def _cell(value, how: str) -> str:
+    return "–" if value is None else format(value, how)
+
+
+def _progress(line: str) -> None:
+    """One line on the terminal in place of the last; "" takes it away."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+
 def _given(options, names: list[str]) -> dict:
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
@@ -83,11 +127,8 @@ def _given(options, names: list[str]) -> dict:
 def _finished(options, run: Iterator[Trace]) -> Trace:
     """The run, with its progress on the terminal, and saved where that is asked for."""
     for trace in run:
-        if sys.stderr.isatty() and trace.end is None:
-            frame = trace.frames[-1]
-            print(f"\rstep {frame['s']} of {frame['n']}", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
+        frame = trace.frames[-1]
+        _progress("" if trace.end else f"step {frame['s']} of {frame['n']}")
     if options.trace:
         trace.save(options.trace)
     if trace.end["status"] == "error":
@@ -122,13 +163,8 @@ def run_bench(options) -> None:
 
 def run_evaluate(options) -> None:
     """Measure a model's texts beside real ones."""
-
-    def progress(line: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-
-    found = evaluate.evaluate(settings.Settings.parse(vars(options)), progress)
-    progress("")
+    found = evaluate.evaluate(settings.Settings.parse(vars(options)), _progress)
+    _progress("")
     print(json.dumps({"arguments": options.arguments} | found, ensure_ascii=False) if options.json else table(found))
 
 
@@ -152,6 +188,8 @@ def _parser() -> argparse.ArgumentParser:
     _run_arguments(
         add("interpolate", interpolate), [*PATH.values(), *(KNOBS[name] for name in interpolation.RECIPE_FIELDS)]
     )
+    lanes = next(f for f in fields(Race) if f.name == "lanes")
+    _run_arguments(add("race", race), [lanes, *(KNOBS[name] for name in races.SHARED)])
     sub = add("models", models)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     stages.arguments(add("train", train))

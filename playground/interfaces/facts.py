@@ -1,6 +1,7 @@
 """What the interfaces say of a run and of the models, in one form for all of them."""
 
 from playground.denoisers import zoo
+from playground.studies.race import Heat
 from playground.trace import Trace
 
 
@@ -48,6 +49,15 @@ def path(trace: Trace) -> dict:
     left_out = ("text", "seeds", "recipe")  # of one text of a recipe
     run = {key: value for key, value in summary(trace).items() if key not in left_out}
     return run | {"exact": found["exact"], "points": points, "blend": trace.head["blend"]}
+
+
+def race(heat: Heat) -> dict:
+    """A finished race for machines: of each lane its text, its place and what it came to, and how it ended."""
+    lanes = [
+        result | {"text": trace.text, "status": trace.end["status"], "message": trace.end["message"]}
+        for result, trace in zip(heat.results, heat.traces, strict=True)
+    ]
+    return {"seed": heat.race.recipe.seed, "judge": heat.judge, "lanes": lanes, "race": heat.race.to_dict()}
 
 
 def models() -> list[dict]:
