@@ -11,7 +11,7 @@ const RACE_LABELS = {
   way_continuous: "all words sharpen at once",
   way_masked: "open slots fill in any order",
   way_uniform: "random words are replaced",
-  way_autoregressive: "from left to right",
+  way_autoregressive: "one token after the other",
   progress: "{name}: step {s} of {n}",
   evaluations: "{n} evaluations",
   evaluations_one: "1 evaluation",

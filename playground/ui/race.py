@@ -17,7 +17,7 @@ CANVAS = "race-canvas"
 EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "race.json"
 NAMES = ["prompt", "lanes", "steps", "length", "temperature", "seed"]
 INFO = {
-    "lanes": "2 to 4 of model · sampler; on the clock in turns.",
+    "lanes": "2 to 4, each a family and one of its samplers.",
     "steps": "For the lanes that have them: from left to right it is one a token.",
     "seed": "Empty: a new one each race.",
 }
@@ -33,7 +33,7 @@ EXAMPLES = {
 @cache
 def opening() -> Race:
     """What the tab opens with: four tokens a step, so that filling a row at once takes few passes."""
-    return Race.parse({"prompt": PROMPT, "length": 64, "steps": 16})
+    return Race.parse({"prompt": PROMPT, "length": 48, "steps": 12})
 
 
 def race(*values) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _desk(boxes: dict) -> dict:
     with gr.Row(elem_classes="run-row"):
         parts["run"] = gr.Button("Race", variant="primary", elem_id="race-run", min_width=120, scale=2)
         parts["stop"] = gr.Button("Stop", elem_id="race-stop", min_width=80, interactive=False)
-    boxes["lanes"] = Lanes(
+    boxes["lanes"] = knobs.Dropdown(
         lane_choices(), value=list(opening().lanes), multiselect=True, max_choices=MOST, label="Lanes",
         info=INFO["lanes"], elem_id="race-lanes", render=False,
     )  # fmt: skip
@@ -76,10 +76,6 @@ def _desk(boxes: dict) -> dict:
     for name in NAMES[2:]:
         boxes[name] = _knob(name)
     return parts
-
-
-class Lanes(knobs.Dropdown):
-    """A dropdown of several lanes, checked by Race.parse alone."""
 
 
 def _knob(name: str, **kwargs):
