@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playground.samplers.step import Step
     from playground.studies.grid import Study
+    from playground.studies.race import Heat
     from playground.trace import Trace
 
 __version__ = "0.1.0"
@@ -62,6 +63,16 @@ def compare(**fields) -> "Study":
     if not study.rows:
         raise RunError(study.failed[0])
     return study
+
+
+def race(lanes: list[str] | None = None, **fields) -> "Heat":
+    """Run a prompt through several models or samplers side by side, with the fields of playground.studies.race.Race:
+    `.traces` has the Trace of each lane, `.results` its place, time and figures. A lane that could not finish has an
+    error at its end and no place. Raises RecipeError on a wrong field."""
+    from playground.studies.race import Race, record
+
+    *_, heat = record(Race.parse(fields | {"lanes": lanes}))
+    return heat
 
 
 def stream(**fields) -> Iterator["Step"]:

@@ -70,6 +70,20 @@ class Run:
         sampler = sampled(self.model, recipe, ids, fixed, rngs, self.canvas.after_pins if recipe.text else None)
         yield from paced(sampler, self.model)
 
+    def record(self) -> Iterator[Trace]:
+        """This run as a Trace that grows: yielded before the first step, after each, and once more when it is closed.
+        A RunError closes the trace, with what was done kept, and is its message."""
+        trace = Trace.begin(self.recipe, self.model, self.canvas)
+        yield trace
+        try:
+            for step in self.steps():
+                trace.add(step)
+                yield trace
+            trace.close("finished", **(editing.verdict(self.model, self.canvas, step) if self.recipe.text else {}))
+        except RunError as error:
+            trace.close("error", str(error))
+        yield trace
+
 
 def paced(sampler: Iterator[Step], model: Model) -> Iterator[Step]:
     """A sampler's Steps, each with the compute time so far, within the time limit. Raises RunError."""
@@ -121,19 +135,8 @@ def run(recipe: Recipe) -> Iterator[Step]:
 
 
 def record(recipe: Recipe) -> Iterator[Trace]:
-    """One run as a Trace that grows: yielded before the first step, after each, and once more when it is closed.
-    A RunError closes the trace, with what was done kept, and is its message."""
-    prepared = Run(recipe)
-    trace = Trace.begin(prepared.recipe, prepared.model, prepared.canvas)
-    yield trace
-    try:
-        for step in prepared.steps():
-            trace.add(step)
-            yield trace
-        trace.close("finished", **(editing.verdict(prepared.model, prepared.canvas, step) if recipe.text else {}))
-    except RunError as error:
-        trace.close("error", str(error))
-    yield trace
+    """One run as a Trace that grows; see Run.record."""
+    yield from Run(recipe).record()
 
 
 def complete(recipe: Recipe, model: Model, ids: Tensor, fixed: Tensor, rows: int = 32) -> Iterator[Tensor]:

@@ -132,15 +132,21 @@ class Trace:
         return [_step(frame, k) for k, frame in enumerate(self.frames[1:])]
 
     def message(self) -> str:
-        """The newest frame as one line of JSON for the player; the first and the last carry the head."""
+        """`news` as one line of JSON for the player."""
+        return dumps(self.news())
+
+    def news(self) -> dict:
+        """The newest frame; the first and the last carry the head."""
         first, last = len(self.frames) == 1, self.end is not None
         message = {"run": self.run, "seq": len(self.frames) - 1 + last}
         message |= {"head": self.head} if first or last else {}
-        message |= {"frame": self.frames[-1]} | ({"end": self.end} if last else {})
-        return _dumps(message)
+        return message | {"frame": self.frames[-1]} | ({"end": self.end} if last else {})
+
+    def to_dict(self) -> dict:
+        return {"format": FORMAT, "version": VERSION, "head": self.head, "frames": self.frames, "end": self.end}
 
     def to_json(self) -> str:
-        return _dumps({"format": FORMAT, "version": VERSION, "head": self.head, "frames": self.frames, "end": self.end})
+        return dumps(self.to_dict())
 
     def save(self, path: Path | str) -> None:
         Path(path).write_text(self.to_json(), encoding="utf-8")
@@ -268,7 +274,7 @@ def _made(row: dict) -> int:
     return sum(letter not in "fp" for letter in row["st"][: len(_before_end(row["p"]))])
 
 
-def _dumps(data) -> str:
+def dumps(data) -> str:
     """Compact JSON without a literal '<', which a page could take for a tag."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 

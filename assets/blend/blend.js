@@ -3,7 +3,7 @@
 /** Build the view of a path between two texts inside root: a slider, the text at that point in a player, a table. */
 function createBlend(root, options) {
   const labels = { ...BLEND_LABELS, ...(options.labels || {}) };
-  injectBlendStyle(options.css);
+  injectStyle(options.css, "blend");
   const element = make("div", "dlm-player dlm-blend", root);
   const slider = createBlendSlider(labels, (point) => {
     player.show(point);
@@ -59,11 +59,4 @@ function createBlend(root, options) {
       element.remove();
     },
   };
-}
-
-function injectBlendStyle(css) {
-  if (!css) return;
-  const style = document.getElementById("dlm-blend-style") || make("style", "", document.head);
-  style.id = "dlm-blend-style";
-  setText(style, css);
 }

@@ -7,7 +7,7 @@ const COMPARISON_FORMAT = "diffusion-lm-playground/comparison";
  * that is done, and {study, end} last; a recorded comparison is {format, head, rows: [rows of each cell], end}. */
 function createCompare(root, options) {
   const labels = { ...COMPARE_LABELS, ...(options.labels || {}) };
-  injectCompareStyle(options.css);
+  injectStyle(options.css, "compare");
   const element = make("div", "dlm-player dlm-compare", root);
   const status = make("p", "dlm-about dlm-compare-status", element);
   status.setAttribute("role", "status");
@@ -143,11 +143,4 @@ function createCompare(root, options) {
       element.remove();
     },
   };
-}
-
-function injectCompareStyle(css) {
-  if (!css) return;
-  const style = document.getElementById("dlm-compare-style") || make("style", "", document.head);
-  style.id = "dlm-compare-style";
-  setText(style, css);
 }

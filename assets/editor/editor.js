@@ -14,7 +14,7 @@ Object.assign(ICONS, {
 /** Build an editor inside root. See README.md for the options, the documents and the runs it takes. */
 function createEditor(root, options) {
   const context = createEditorContext({ ...EDITOR_DEFAULTS, ...options });
-  injectEditorStyle(context.options.css);
+  injectStyle(context.options.css, "editor");
   context.root = make("div", "dlm-player dlm-editor", root);
   if (context.options.theme === "auto") context.root.classList.add("dlm-auto");
   context.root.tabIndex = -1;
@@ -141,14 +141,6 @@ function createEditorNotice(context) {
     setHidden(lead, !context.document().ids.length);
   }
   return { element, draw };
-}
-
-/** Apart from the player's style, which a player on the same page may replace. */
-function injectEditorStyle(css) {
-  if (!css) return;
-  const style = document.getElementById("dlm-editor-style") || make("style", "", document.head);
-  style.id = "dlm-editor-style";
-  setText(style, css);
 }
 
 function editorInterface(context, { view }) {

@@ -73,10 +73,12 @@ function createPlayer(root, options) {
   };
 }
 
-function injectStyle(css) {
+/** The style of what is around a player is apart from the player's, which another one on the page may replace. */
+function injectStyle(css, part = "player") {
   if (!css) return;
-  const style = document.getElementById("dlm-player-style") || make("style", "", document.head);
-  style.id = "dlm-player-style";
+  const id = "dlm-" + part + "-style";
+  const style = document.getElementById(id) || make("style", "", document.head);
+  style.id = id;
   setText(style, css);
 }
 

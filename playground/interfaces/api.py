@@ -13,10 +13,12 @@ from playground.interfaces import facts
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError, knob
 from playground.studies import grid
+from playground.studies import race as races
 from playground.studies.grid import Grid, Study
+from playground.studies.race import Race
 from playground.trace import Trace
 
-FOLLOWS = ["steps", "samples", "level"]  # not given, they follow from the other fields
+FOLLOWS = ["steps", "samples", "level", "lanes"]  # not given, they follow from the other fields
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,17 @@ def compare(**values) -> dict:
         raise gr.Error(str(error), print_exception=False) from None
 
 
+def race(**values) -> dict:
+    """Run one prompt through two to four models or samplers, each timed on its own. Returns for each lane its text, its
+    place, evaluations, seconds of computing, tokens a second, perplexity under a small language model, entropy and
+    repetition. A lane that fails says so; the others go on."""
+    try:
+        *_, heat = races.record(Race.parse(values))
+    except (RecipeError, zoo.ModelError) as error:
+        raise gr.Error(str(error), print_exception=False) from None
+    return facts.race(heat)
+
+
 def _finished(run: Callable[[], Iterator[Trace]]) -> Trace:
     try:
         *_, trace = run()
@@ -86,6 +99,8 @@ def publish() -> None:
     own = [*fields(Sweep), *(f for f in fields(Grid) if f.name not in ("base", "axes"))]
     compared = [*own, *(knobs[name] for name in grid.RECIPE_FIELDS)]
     gr.api(_with_signature(compare, compared), api_name="compare", concurrency_id="model")
+    shared = [f for f in fields(Race) if f.name == "lanes"] + [knobs[n] for n in races.SHARED]
+    gr.api(_with_signature(race, shared), api_name="race", concurrency_id="model")
     gr.api(models, api_name="models")
 
 
@@ -95,7 +110,8 @@ def _with_signature(function, knobs: list):
     def endpoint(*args, **kwargs):
         return function(**signature.bind(*args, **kwargs).arguments)
 
-    of = {int: float, float: float}  # JSON has one kind of number; Recipe.parse says which must be whole
+    # JSON has one kind of number, and Recipe.parse says which must be whole; and it has lists.
+    of = {int: float, float: float, tuple[str, ...]: list[str]}
     defaults = Sweep().__dict__ | Grid().to_dict() | Blend().to_dict() | Recipe().to_dict() | dict.fromkeys(FOLLOWS)
     parameters = [
         inspect.Parameter(

@@ -14,7 +14,9 @@ from playground.interfaces import bench, facts, tables
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
 from playground.studies import grid
+from playground.studies import race as races
 from playground.studies.grid import Grid, Study
+from playground.studies.race import Race
 from playground.trace import Trace
 from playground.training import evaluate, settings, stages
 from playground.training.checkpoint import TrainingError
@@ -85,10 +87,8 @@ def compare(options) -> None:
     study = Study(Grid.parse(_given(options, [*grid.RECIPE_FIELDS, *GRID])))
     print(f"about {study.seconds:.0f} s", file=sys.stderr)
     for cell in study.run():
-        if sys.stderr.isatty():
-            print(f"\r\033[K{cell.place}, about {study.left:.0f} s left", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
+        _progress(f"{cell.place}, about {study.left:.0f} s left")
+    _progress("")
     if not study.rows:
         raise RunError(study.failed[0])
     if options.csv:
@@ -99,6 +99,29 @@ def compare(options) -> None:
     print(json.dumps(facts.compare(study), ensure_ascii=False) if options.json else tables.compare(study))
 
 
+def race(options) -> int | None:
+    """Run one prompt through several models or samplers side by side."""
+    for heat in races.record(Race.parse(_given(options, ["lanes", *races.SHARED]))):
+        _progress(f"{len(heat.running)} of {len(heat.traces)} lanes running" if heat.running else "")
+    if options.trace:
+        heat.save(options.trace)
+    if options.json:
+        print(json.dumps(facts.race(heat), ensure_ascii=False))
+    else:
+        print(tables.race(heat))
+    for name, trace in zip(heat.race.lanes, heat.traces, strict=True):
+        if trace.end["status"] == "error":
+            print(f"playground: {name}: {trace.end['message']}", file=sys.stderr)
+    print(f"seed {heat.race.recipe.seed}. {races.HONEST}", file=sys.stderr)
+    return FAILED if heat.failed else None
+
+
+def _progress(line: str) -> None:
+    """One line on the terminal in place of the last; "" takes it away."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+
 def _given(options, names: list[str]) -> dict:
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
@@ -106,11 +129,8 @@ def _given(options, names: list[str]) -> dict:
 def _finished(options, run: Iterator[Trace]) -> Trace:
     """The run, with its progress on the terminal, and saved where that is asked for."""
     for trace in run:
-        if sys.stderr.isatty() and trace.end is None:
-            frame = trace.frames[-1]
-            print(f"\rstep {frame['s']} of {frame['n']}", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
+        frame = trace.frames[-1]
+        _progress("" if trace.end else f"step {frame['s']} of {frame['n']}")
     if options.trace:
         trace.save(options.trace)
     if trace.end["status"] == "error":
@@ -145,13 +165,8 @@ def run_bench(options) -> None:
 
 def run_evaluate(options) -> None:
     """Measure a model's texts beside real ones."""
-
-    def progress(line: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-
-    found = evaluate.evaluate(settings.Settings.parse(vars(options)), progress)
-    progress("")
+    found = evaluate.evaluate(settings.Settings.parse(vars(options)), _progress)
+    _progress("")
     print(json.dumps({"arguments": options.arguments} | found, ensure_ascii=False) if options.json else table(found))
 
 
@@ -180,6 +195,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--csv", metavar="FILE", help="Also write a line for each text.")
     sub.add_argument("--traces", metavar="DIR", help="Also write the trace of every cell into this folder.")
     sub.add_argument("--json", action="store_true", help="Print JSON.")
+    lanes = next(f for f in fields(Race) if f.name == "lanes")
+    _run_arguments(add("race", race), [lanes, *(KNOBS[name] for name in races.SHARED)])
     sub = add("models", models)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     stages.arguments(add("train", train))

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from playground.denoisers import zoo
 from playground.studies.grid import Study
+from playground.studies.race import Heat
 from playground.studies.sentences import said
 from playground.studies.summary import real, table
 from playground.trace import Trace
@@ -73,6 +74,15 @@ def compare(study: Study) -> dict:
         "failed": study.failed,
         "said": said(study),
     }
+
+
+def race(heat: Heat) -> dict:
+    """A finished race for machines: of each lane its text, its place and what it came to, and how it ended."""
+    lanes = [
+        result | {"text": trace.text, "status": trace.end["status"], "message": trace.end["message"]}
+        for result, trace in zip(heat.results, heat.traces, strict=True)
+    ]
+    return {"seed": heat.race.recipe.seed, "judge": heat.judge, "lanes": lanes, "race": heat.race.to_dict()}
 
 
 def models() -> list[dict]:

@@ -1,9 +1,10 @@
-"""Comparisons as text: a table to read, and CSV."""
+"""Comparisons and races as text: tables to read, and CSV."""
 
 import csv
 import io
 
 from playground.studies.grid import Study
+from playground.studies.race import Heat
 from playground.studies.sentences import said, shown
 from playground.studies.summary import METRICS, real, summary
 
@@ -47,3 +48,22 @@ def _figure(spread, name: str) -> str:
         return "-"
     with_spread = name in ("perplexity", "entropy") and spread.low is not None
     return f"{spread.mean:.4g}" + (f" ({spread.low:.3g} to {spread.high:.3g})" if with_spread else "")
+
+
+def race(heat: Heat) -> str:
+    """A table of the lanes, the quickest first, and their texts."""
+    columns = {
+        "place": "", "lane": "", "evaluations": "", "seconds": ".3f", "tokens_per_second": ".0f", "perplexity": ".1f",
+        "entropy": ".2f", "distinct_2": ".2f", "repetition": ".2f",
+    }  # fmt: skip
+    order = sorted(range(len(heat.traces)), key=lambda lane: heat.places[lane] or len(heat.traces) + 1)
+    rows = [[_shown(heat.results[lane][name], how) for name, how in columns.items()] for lane in order]
+    rows = [[name.replace("tokens_per_second", "tokens/s").replace("_", "-") for name in columns], *rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    texts = [f"{heat.race.lanes[lane]}\n{heat.traces[lane].text}" for lane in order]
+    return "\n\n".join(["\n".join(lines), *texts])
+
+
+def _shown(value, how: str) -> str:
+    return "–" if value is None else format(value, how)

@@ -6,7 +6,8 @@ import gradio as gr
 
 from playground.denoisers import zoo
 from playground.interfaces import api
-from playground.ui import blend, compare, edit, token_canvas, watch
+from playground.studies.race import FEWEST, contenders
+from playground.ui import blend, compare, edit, race, token_canvas, watch
 from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
@@ -19,9 +20,8 @@ def build() -> gr.Blocks:
     with gr.Blocks(
         title="Diffusion LM Playground", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)
     ) as page:
-        watched, edited, blended, compared = (
-            _settings("diffusion-lm-playground" + tab) for tab in ("", "-edit", "-blend", "-compare")
-        )
+        tabs = ("", "-edit", "-blend", "-compare", "-race")
+        watched, edited, blended, compared, raced = (_settings("diffusion-lm-playground" + tab) for tab in tabs)
         gr.Markdown(TITLE, elem_id="title")
         with gr.Tab("Watch"):
             watch.build(watched, page)
@@ -32,6 +32,9 @@ def build() -> gr.Blocks:
                 blend.build(blended, page)
         with gr.Tab("Compare") as tab:
             compare.build(compared, page, tab)
+        if len(contenders()) >= FEWEST:
+            with gr.Tab("Race"):
+                race.build(raced, page)
         api.publish()
     return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
 

@@ -17,14 +17,15 @@ CSS = """
 #title p { color: var(--body-text-color-subdued); margin: 2px 0 0; }
 .dark [role=tab][aria-selected=true] { color: #f4a259; border-color: #f4a259; }
 .stage { padding-inline-end: 12px; }
-#watch-canvas .dlm-host, #blend-canvas .dlm-host { min-height: 320px; }
+#watch-canvas .dlm-host, #blend-canvas .dlm-host, #race-canvas .dlm-host { min-height: 320px; }
 .run-row button { min-height: 44px; }
 .dark input[type=range] { --neutral-200: #3a465a; }
 #seed-row { align-items: end; }
 #seed-row button { min-width: 44px; min-height: 44px; padding-inline: 8px; font-size: .9rem; }
 #kept { align-self: start; width: auto; min-height: 28px; padding: 2px 10px; font-weight: 400; }
+.honest p { color: var(--body-text-color-subdued); font-size: .85rem; line-height: 1.5; max-width: 68em; }
 .sampler-help p { color: var(--body-text-color-subdued); font-size: .75rem; line-height: 1.4; margin: 0; }
-#knob-prompt textarea, #blend-a textarea, #blend-b textarea, #blend-c textarea {
+#knob-prompt textarea, #race-prompt textarea, #blend-a textarea, #blend-b textarea, #blend-c textarea {
   font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif;
 }
 #compare-estimate { overflow: visible !important; }

@@ -1,5 +1,5 @@
-"""The player, or the editor or the blend around it, as a Gradio component: one JSON message in, the whole row drawn;
-what the visitor asks for comes back as events."""
+"""The player, or what is around it on a tab, as a Gradio component: one JSON message in, the whole row drawn; what the
+visitor asks for comes back as events."""
 
 import json
 from functools import cache
@@ -12,7 +12,10 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 # The template is constant and never mentions the value: Gradio evaluates templates as code. The value is
 # read with watch() and drawn by the player with textContent.
 TEMPLATE = '<div class="dlm-host"></div>'
-CREATE = {"": "createPlayer", "editor": "createEditor", "blend": "createBlend", "compare": "createCompare"}
+CREATE = {
+    "": "createPlayer", "editor": "createEditor", "blend": "createBlend", "compare": "createCompare",
+    "race": "createRace",
+}  # fmt: skip
 GLUE = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -37,8 +40,7 @@ class TokenCanvas(gr.HTML):
     """Draws a Trace, on a page that has `head()`: `value` is a trace file's JSON or one message of a live run
     (`Trace.message`). With `storage`, the key of a history in the browser, an editor is around it: `value` may be
     {document: {ids, pieces}, label, select?, initial?} too. With `around` "blend" it shows a path, with "compare" a
-    grid of runs.
-
+    grid of runs, with "race" a Heat.
     Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes; an editor's
     `go` has {ids, holes, pins, text} as event data. `pin` and `unpin` have {row, position, token, seed}. Any client can
     send any value there, so listeners check it.

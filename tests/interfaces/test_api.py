@@ -81,7 +81,7 @@ def test_models_lists_what_runs_here(client):
 
 def test_the_page_documents_only_the_public_endpoints(client):
     endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    assert set(endpoints) == {"/generate", "/infill", "/interpolate", "/compare", "/models"}
+    assert set(endpoints) == {"/generate", "/infill", "/interpolate", "/compare", "/race", "/models"}
     assert {p["parameter_name"] for p in endpoints["/infill"]["parameters"]}.isdisjoint({"prompt", "length", "block"})
     steps = next(p for p in endpoints["/generate"]["parameters"] if p["parameter_name"] == "steps")
     assert steps["parameter_has_default"] and steps["parameter_default"] is None
@@ -166,3 +166,21 @@ def test_a_comparison_that_cannot_be_made_says_why(client, fields, sentence, mon
     with pytest.raises(Exception) as caught:
         client.predict(**fields, api_name="/compare")
     assert sentence in str(caught.value)
+
+
+def test_race_gives_every_lane_as_in_python(client):
+    fields = {"prompt": "Once upon a time", "length": 16, "steps": 3, "seed": 4}
+    answer = client.predict(**fields, api_name="/race")
+    heat = playground.race(**fields)
+    assert [lane["text"] for lane in answer["lanes"]] == [trace.text for trace in heat.traces]
+    assert sorted(lane["place"] for lane in answer["lanes"]) == [1, 2, 3, 4]
+    assert answer["race"] == heat.race.to_dict() and answer["judge"] == heat.judge and answer["seed"] == 4
+    pair = client.predict(**fields, lanes=["stories-masked:threshold", "stories-masked"], api_name="/race")
+    assert [lane["lane"] for lane in pair["lanes"]] == ["stories-masked:threshold", "stories-masked:random"]
+
+
+def test_race_refuses_with_a_sentence(client, url):
+    with pytest.raises(Exception, match="lanes: 'gpt' is no model; allowed: stories-continuous, "):
+        client.predict(lanes=["gpt", "stories-masked"], api_name="/race")
+    answer = post(url, "run_race", ["${alert(1)}", {}, [], None, "<b>", 5])
+    assert "event: error" in answer and "Traceback" not in answer

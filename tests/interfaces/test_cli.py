@@ -129,3 +129,27 @@ def test_compare_prints_a_table_and_writes_files(capsys, tmp_path):
 def test_a_comparison_that_cannot_be_made_is_a_sentence_and_status_2(capsys):
     assert main(["compare", "--steps", "4,4"]) == 2
     assert capsys.readouterr().err == "playground: steps: 4 is given twice.\n"
+
+
+def test_race_prints_a_table_the_texts_and_what_it_does_not_show(capsys, tmp_path):
+    fields = {"prompt": "Once upon a time", "lanes": "stories-masked:threshold,stories-uniform", "seed": "4"}
+    fields |= {"length": "16", "steps": "3"}
+    flags = ["race", *(part for name, value in fields.items() for part in (f"--{name}", value))]
+    assert main([*flags, "--trace", str(tmp_path / "race.json")]) == 0
+    out, err = capsys.readouterr()
+    table, *texts = out.split("\n\n")
+    assert table.splitlines()[0].split()[:4] == ["place", "lane", "evaluations", "seconds"]
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["1", "2"]
+    assert "seed 4." in err and "not comparable with these" in err
+    heat = playground.race(**fields)
+    written = dict(text.strip().split("\n", 1) for text in texts)
+    assert written == dict(zip(heat.race.lanes, (trace.text for trace in heat.traces), strict=True))
+    assert json.loads((tmp_path / "race.json").read_text())["race"] == heat.race.to_dict()
+    assert main([*flags, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [lane["text"] for lane in answer["lanes"]] == [trace.text for trace in heat.traces]
+
+
+def test_race_refuses_with_status_2_and_a_sentence(capsys):
+    assert main(["race", "--lanes", "stories-masked"]) == 2
+    assert capsys.readouterr().err == "playground: lanes: are 1; allowed: 2 to 4.\n"
