@@ -1,6 +1,7 @@
 """Whole runs of the models that come with the app: reproducible, stoppable, bounded and honest about failing."""
 
 import dataclasses
+import functools
 import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,11 @@ def recipe(model=MODELS[0], **fields) -> Recipe:
     return Recipe.parse(SHORT | {"model": model} | fields)
 
 
+@functools.cache
+def on_cpu(model: str, dtype: str) -> zoo.Model:
+    return zoo.load_folder(zoo.models_folder() / model, device="cpu", dtype=dtype)
+
+
 def tokens(steps) -> list:
     return [step.tokens.tolist() for step in steps]
 
@@ -46,11 +52,9 @@ def test_another_seed_gives_another_text(model):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("fields", [{}, {"guidance": 1.0}, {"prompt": ""}], ids=["prompt", "guidance", "unconditional"])
 def test_each_row_of_a_batch_equals_that_row_alone(model, dtype, fields):
-    loaded = zoo.load_folder(zoo.models_folder() / model, device="cpu", dtype=dtype)
-
     def rows(seed, samples):
         prepared = Run(recipe(model, seed=seed, samples=samples, temperature=1.0, **fields))
-        prepared.model = loaded
+        prepared.model = on_cpu(model, dtype)
         *_, last = prepared.steps()
         return last.tokens.tolist()
 
@@ -64,7 +68,7 @@ def test_the_logits_of_a_row_are_the_same_to_the_bit_in_a_batch(dtype):
     """Rounding that depends on the batch would now and then turn a word, too rarely for a short run to show it."""
     if dtype == "bfloat16" and zoo.best_dtype("cpu") != dtype:
         pytest.skip("this processor has no bfloat16 of its own, so no run is in bfloat16 unless one asks for it")
-    denoiser = zoo.load_folder(zoo.models_folder() / MODELS[0], device="cpu", dtype=dtype).denoiser
+    denoiser = on_cpu(MODELS[0], dtype).denoiser
     generator = torch.Generator().manual_seed(2)
     z, hint = torch.randn(2, 4, 24, 128, generator=generator)
     given, code = torch.rand(4, 24, generator=generator) < 0.2, torch.randn(4, 128, generator=generator)
@@ -172,7 +176,7 @@ class Breaking:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_numbers_that_are_not_finite_stop_the_run_naming_step_and_precision(model, value):
     prepared = Run(recipe(model))
-    loaded = zoo.load_folder(zoo.models_folder() / model, device="cpu", dtype="float32")
+    loaded = on_cpu(model, "float32")
     prepared.model = dataclasses.replace(loaded, denoiser=Breaking(loaded.denoiser, value))
     steps = prepared.steps()
     assert [next(steps).index, next(steps).index] == [0, 1]

@@ -268,5 +268,7 @@ def test_what_a_stranger_sends_by_hand_is_refused(url):
             f"{url}gradio_api/queue/join",
             json={"data": [None] * names, "fn_index": number, "event_data": data, "session_hash": "stranger"},
         )
-    answer = Client(url, verbose=False).predict(text="a [[b]]", steps=1, api_name="/infill")
+    answer = Client(url, verbose=False, httpx_kwargs={"timeout": 60}).predict(
+        text="a [[b]]", steps=1, api_name="/infill"
+    )
     assert answer["unchanged"]

@@ -11,7 +11,7 @@ import playground
 
 @pytest.fixture(scope="module")
 def client(url):
-    connected = Client(url, verbose=False)
+    connected = Client(url, verbose=False, httpx_kwargs={"timeout": 60})
     yield connected
     connected.close()
 
@@ -87,10 +87,10 @@ def test_the_page_documents_only_the_public_endpoints(client):
     assert steps["parameter_has_default"] and steps["parameter_default"] is None
 
 
-def test_page_events_called_by_hand_are_checked_too(url):
+def test_page_events_called_by_hand_are_checked_too(url, client):
     answer = post(url, "watch", ["${alert(1)}"] * 17)
     assert "event: error" in answer and "Traceback" not in answer
-    assert Client(url, verbose=False).predict(steps=1, length=8, api_name="/generate")["steps"] == 1
+    assert client.predict(steps=1, length=8, api_name="/generate")["steps"] == 1
 
 
 def test_steps_not_given_follow_from_the_length_as_in_python(client):
