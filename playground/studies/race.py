@@ -125,7 +125,7 @@ class Heat:
     results: list[dict] | None = None
     judge: str | None = None
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
-    moved: list[int] = field(default_factory=list)
+    untold: list[list] = field(default_factory=list)  # [lane, message of its trace] since the last message
 
     @property
     def running(self) -> list[int]:
@@ -151,13 +151,18 @@ class Heat:
         lanes = zip(self.race.lanes, self.places, self.traces, strict=True)
         self.results = [_result(name, place, trace, reader) for name, place, trace in lanes]
 
+    def tell(self, lane: int) -> None:
+        """Have the newest of a lane in the next message."""
+        self.untold.append([lane, self._shortened(self.traces[lane].news())])
+
     def message(self) -> str:
-        """What is new in the lanes that moved, as one line of JSON."""
+        """What is new since the last message, as one line of JSON."""
         said = sum(len(trace.frames) - 1 + (trace.end is not None) for trace in self.traces)
         last = self.results is not None
         message = {"run": self.run, "seq": said + last}
         message |= {"race": self.race.to_dict(), "vocabulary": self._vocabulary} if last or said == 0 else {}
-        message |= {"lanes": [[lane, self._shortened(self.traces[lane].news())] for lane in self.moved]}
+        message |= {"lanes": self.untold}
+        self.untold = []
         return dumps(message | ({"results": self.results, "judge": self.judge} if last else {}))
 
     def to_json(self) -> str:
@@ -193,14 +198,17 @@ def record(race: Race) -> Iterator[Heat]:
     with ExitStack() as stack:
         for run in runs:
             stack.enter_context(closing(run))
-        heat = Heat(race, [next(run) for run in runs], moved=list(range(len(runs))))
+        heat = Heat(race, [next(run) for run in runs])
+        for lane in range(len(runs)):
+            heat.tell(lane)
         yield heat
         while heat.running:
             lane = min(heat.running, key=lambda lane: heat.traces[lane].seconds)
             next(runs[lane])
-            heat.moved = [lane]
+            heat.tell(lane)
             yield heat
-        heat.moved = list(range(len(runs)))
+        for lane in range(len(runs)):
+            heat.tell(lane)
         heat.score()
         yield heat
 

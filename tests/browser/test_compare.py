@@ -44,7 +44,7 @@ def run(page):
 
 
 def texts(page) -> list[str]:
-    return page.locator("#compare-canvas .dlm-grid-text").all_inner_texts()
+    return page.locator("#compare-canvas .dlm-grid-text").all_text_contents()
 
 
 def test_a_question_is_asked_run_looked_into_and_taken_home(compare):

@@ -25,7 +25,14 @@ def heats() -> list[dict]:
     seen = []
     for heat in record(Race.parse(SHORT)):
         clocks = [trace.seconds for trace in heat.traces]
-        seen.append({"moved": heat.moved, "running": heat.running, "clocks": clocks, "message": heat.message()})
+        seen.append(
+            {
+                "moved": [lane for lane, _ in heat.untold],
+                "running": heat.running,
+                "clocks": clocks,
+                "message": heat.message(),
+            }
+        )
     return [*seen, {"heat": heat}]
 
 
