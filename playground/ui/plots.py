@@ -1,6 +1,7 @@
 """Plotly figures. Colours work on light and dark pages and for colour-blind readers; styles differ as well."""
 
 import html
+import math
 import textwrap
 
 import plotly.graph_objects as go
@@ -139,3 +140,25 @@ def layout(x: str, y: str) -> dict:
         "xaxis": {"title": x, **grid},
         "yaxis": {"title": y, **grid},
     }
+
+
+def log_axis(values: list[float]) -> dict:
+    """A logarithmic axis over the values, its ticks at 1, 2 and 5 times powers of ten."""
+    if not values:
+        return {"type": "log"}
+    low, high = min(values), max(values)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    ticks = [digit * 10**power for power in range(first - 1, last + 1) for digit in (1, 2, 5)]
+    if high > 100 * low:
+        ticks = ticks[::3]
+    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+
+
+def finish(figure: go.Figure, height: int) -> None:
+    """The shared look on a figure of several panels, its legend below them."""
+    look = layout("", "")
+    figure.update_layout(**{key: value for key, value in look.items() if "axis" not in key} | {"height": height})
+    figure.update_layout(legend={"orientation": "h", "y": -90 / height, "yanchor": "top"}, margin={"b": 90, "t": 36})
+    figure.update_annotations(font={"size": 13, "color": GREY})
+    for axes in (figure.update_xaxes, figure.update_yaxes):
+        axes(gridcolor="rgba(128,128,128,.22)", zeroline=False)

@@ -11,7 +11,7 @@ from playground.studies.figures import Spread
 from playground.studies.grid import Axis, Cell, Study
 from playground.studies.sentences import shown
 from playground.studies.summary import METRICS, real, summary
-from playground.ui.plots import AMBER, BLUE, GREEN, GREY, layout
+from playground.ui.plots import AMBER, BLUE, GREEN, GREY, finish, log_axis
 
 COLOURS = [AMBER, BLUE, GREEN, "#8a63b8", "#2f8f9f"]
 LINES = [
@@ -39,10 +39,10 @@ def metrics_figure(study: Study) -> go.Figure:
         _curve(figure, (GREY, None, "dash"), "left to right", _points(_placed(study, study.baselines), name), at)
         _curve(figure, (GREY, None, "dot"), "real text", _real(study, name), at)
         drawn = [v for trace in figure.data if trace.meta == name for v in trace.y]
-        scale = _log(drawn) if METRICS[name].geometric else {"nticks": 6}
+        scale = log_axis(drawn) if METRICS[name].geometric else {"nticks": 6}
         from_zero = "tozero" if name in ("repetition", "bleu", "rouge_l") else "normal"
         figure.update_yaxes(**scale, rangemode=from_zero, row=at["row"], col=at["col"])
-    _finish(figure, 250 * rows)
+    finish(figure, 250 * rows)
     figure.update_xaxes(**_axis(x))
     figure.update_xaxes(title=x.label.lower(), row=rows)
     figure.update_yaxes(hoverformat=".4~g")
@@ -79,11 +79,11 @@ def frontier_figure(study: Study) -> go.Figure:
             text="real text", x=1, xref="paper", xanchor="right", y=math.log10(level.mean), yanchor="bottom",
             showarrow=False,
         )  # fmt: skip
-    _finish(figure, 380)
+    finish(figure, 380)
     drawn = [trace for trace in figure.data if trace.x]
-    figure.update_xaxes(title="seconds a text", **_log([value for trace in drawn for value in trace.x]))
+    figure.update_xaxes(title="seconds a text", **log_axis([value for trace in drawn for value in trace.x]))
     levels = [level.mean for level in levels]
-    figure.update_yaxes(title="perplexity", **_log(levels + [value for trace in drawn for value in trace.y]))
+    figure.update_yaxes(title="perplexity", **log_axis(levels + [value for trace in drawn for value in trace.y]))
     figure.update_layout(hovermode="closest")
     return figure
 
@@ -165,24 +165,3 @@ def _advise(figure: go.Figure, study: Study) -> None:
                 text=f"advised{named}", x=math.log10(advised), y=1, xref="x", yref="y domain", yanchor="top",
                 xanchor="right", textangle=-90, showarrow=False,
             )  # fmt: skip
-
-
-def _log(values: list[float]) -> dict:
-    """A logarithmic axis over the values, its ticks at 1, 2 and 5 times powers of ten."""
-    if not values:
-        return {"type": "log"}
-    low, high = min(values), max(values)
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    ticks = [digit * 10**power for power in range(first - 1, last + 1) for digit in (1, 2, 5)]
-    if high > 100 * low:
-        ticks = ticks[::3]
-    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
-
-
-def _finish(figure: go.Figure, height: int) -> None:
-    look = layout("", "")
-    figure.update_layout(**{key: value for key, value in look.items() if "axis" not in key} | {"height": height})
-    figure.update_layout(legend={"orientation": "h", "y": -90 / height, "yanchor": "top"}, margin={"b": 90, "t": 36})
-    figure.update_annotations(font={"size": 13, "color": GREY})
-    for axes in (figure.update_xaxes, figure.update_yaxes):
-        axes(gridcolor="rgba(128,128,128,.22)", zeroline=False)

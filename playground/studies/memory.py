@@ -1,0 +1,55 @@
+"""The process's resident memory, where the system tells it (Linux); elsewhere None, never a guess."""
+
+import contextlib
+import ctypes
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+Found = TypeVar("Found")
+STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+RESET_PEAK = "5"  # proc_pid_clear_refs(5): the peak becomes what is resident now
+NOT_MEASURED = (
+    "Peak memory is not measured here: it takes Linux, which tells a process its peak, and models on the CPU."
+)
+
+
+def resident() -> float | None:
+    """Megabytes (2**20 bytes) of the process in memory now."""
+    return _status("VmRSS")
+
+
+def peak(run: Callable[[], Found]) -> tuple[Found, float | None]:
+    """(what `run` gives, the megabytes that resident memory peaks above what it was before). Memory that was freed but
+    kept for later is handed back first: a run that reuses it would seem to need none."""
+    _hand_back()
+    before = resident() if _reset() else None
+    found = run()
+    highest = _status("VmHWM")
+    return found, None if before is None or highest is None else max(0.0, highest - before)
+
+
+def _reset() -> bool:
+    """Whether the peak could be set back."""
+    try:
+        CLEAR.write_text(RESET_PEAK, encoding="ascii")
+    except OSError:
+        return False
+    return True
+
+
+def _hand_back() -> None:
+    gc.collect()
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # not glibc
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _status(name: str) -> float | None:
+    """A line of /proc/self/status, which counts in kilobytes, in megabytes."""
+    try:
+        lines = STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    found = [line.split()[1] for line in lines if line.startswith(f"{name}:")]
+    return int(found[0]) / 1024 if found else None
