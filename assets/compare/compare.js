@@ -36,7 +36,7 @@ function createCompare(root, options) {
     [labels.csv, () => saveFile("comparison.csv", "text/csv;charset=utf-8", comparisonCsv(rows()))],
     [labels.json, () => saveFile("comparison.json", "application/json", JSON.stringify({ grid: study.head.grid, rows: rows() }, null, 1))],
     [labels.traces, () => saveFile("comparison-traces.json", "application/json", JSON.stringify(study.cells.map(({ trace }) => trace || null)))],
-    [labels.png, () => saveFigures(".dlm-figure") || setText(status, labels.no_figure)],
+    [labels.png, () => saveFigures(".dlm-compare-figure") || setText(status, labels.no_figure)],
   ].map(([label, save]) => {
     const button = make("button", "dlm-compare-save", foot, label);
     button.type = "button";

@@ -19,7 +19,7 @@ from playground.schedules import SCHEDULES
 from playground.studies.grid import SWEPT, Cell, Grid, Study
 from playground.studies.sentences import said, shown
 from playground.ui import knobs, plots, runs, study_plots
-from playground.ui.runs import QUIET, plain
+from playground.ui.runs import QUIET, duration, plain
 from playground.ui.token_canvas import TokenCanvas
 
 CANVAS = "compare-canvas"
@@ -89,11 +89,7 @@ def estimate(*values) -> str:
     except (RecipeError, zoo.ModelError, RunError) as error:
         return plain(error)
     cells, texts = len(study.distinct), sum(cell.recipe.samples for cell in study.distinct)
-    return f"{texts} texts in {cells} cells: about {_duration(study.seconds)} on this machine."
-
-
-def _duration(seconds: float) -> str:
-    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.1f} minutes"
+    return f"{texts} texts in {cells} cells: about {duration(study.seconds)} on this machine."
 
 
 def run_grid(*values) -> Iterator[tuple]:
@@ -204,7 +200,7 @@ def build(saved: gr.BrowserState, page: gr.Blocks, tab: gr.Tab) -> None:
             parts = {"canvas": TokenCanvas(json.dumps(example), "compare", elem_id=CANVAS)}
             parts["said"] = gr.Markdown(sentences, elem_id="compare-said")
             for name, figure in zip(("figure", "frontier"), figures, strict=True):
-                look = {"show_label": False, "elem_id": f"compare-{name}", "elem_classes": "dlm-figure"}
+                look = {"show_label": False, "elem_id": f"compare-{name}", "elem_classes": "dlm-compare-figure"}
                 parts[name] = gr.Plot(plots.recorded(figure), **look)
         with gr.Column(scale=3, min_width=330, elem_classes="desk"):
             parts |= _desk(boxes)

@@ -10,7 +10,7 @@ import gradio as gr
 from playground.denoisers import zoo
 from playground.recipe import RecipeError
 from playground.studies.race import HONEST, MOST, Race, contenders, record
-from playground.ui import knobs, runs
+from playground.ui import knobs, runs, speed
 from playground.ui.runs import QUIET, plain
 from playground.ui.token_canvas import TokenCanvas
 
@@ -57,6 +57,7 @@ def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
         with gr.Column(scale=7, min_width=320, elem_classes="stage"):
             canvas = TokenCanvas(EXAMPLE.read_text(encoding="utf-8"), "race", elem_id=CANVAS)
             gr.Markdown(HONEST, elem_classes="honest", elem_id="race-honest")
+            speed.build(page)
         with gr.Column(scale=3, min_width=330, elem_classes="desk"):
             parts = _desk(boxes)
     _connect(page, saved, canvas, boxes, parts)

@@ -12,7 +12,7 @@ from playground.studies import memory, throughput
 from playground.studies.grid import budget
 from playground.studies.throughput import PAGE, STEPS, Point, Settings
 from playground.ui import speed_plots
-from playground.ui.runs import QUIET, plain
+from playground.ui.runs import QUIET, duration, plain
 
 EVERY = 1.0  # seconds between two drawings: each makes the browser build the figure anew
 ON_MODEL = {"show_progress": "hidden", "api_visibility": "private", "concurrency_id": "model"}
@@ -28,7 +28,7 @@ def estimate() -> str:
         seconds = throughput.expected(_settings())
     except (RecipeError, ModelError, RunError) as error:
         return plain(error)
-    return f"{ABOUT} It takes about {_duration(seconds)} on this machine."
+    return f"{ABOUT} It takes about {duration(seconds)} on this machine."
 
 
 def measure() -> Iterator[tuple]:
@@ -64,10 +64,6 @@ def _shown(points: list[Point], settings: Settings) -> tuple:
     )
 
 
-def _duration(seconds: float) -> str:
-    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.1f} minutes"
-
-
 def build(page: gr.Blocks) -> None:
     """Lay out the section where it is called, inside `page`, and connect it. How long measuring takes is found out when
     the section is opened."""
@@ -78,8 +74,7 @@ def build(page: gr.Blocks) -> None:
             stop = gr.Button("Stop", elem_id="speed-stop", min_width=80, scale=0, interactive=False)
         said = gr.Markdown(elem_id="speed-said")
         figures = [
-            gr.Plot(visible=False, show_label=False, elem_id=f"speed-{name}", elem_classes="dlm-figure")
-            for name in ("throughput", "latency")
+            gr.Plot(visible=False, show_label=False, elem_id=f"speed-{name}") for name in ("throughput", "latency")
         ]
     section.expand(estimate, None, line, **ON_MODEL)
     buttons = {"inputs": None, "outputs": [start, stop]} | QUIET
