@@ -17,6 +17,7 @@ from playground.studies import grid
 from playground.studies import race as races
 from playground.studies.grid import Grid, Study
 from playground.studies.race import Race
+from playground.studies.throughput import ONE
 from playground.trace import Trace
 from playground.training import evaluate, settings, stages
 from playground.training.checkpoint import TrainingError
@@ -26,6 +27,7 @@ from playground.training.report import table
 REFUSED, FAILED = 2, 1
 KNOBS = {f.name: f for f in fields(Recipe)}
 PATH = {f.name: f for f in fields(Blend) if f.name != "recipe"}
+BENCH = {f.name: f for f in fields(bench.Bench) if f.metadata}
 GRID = {f.name: f for f in fields(Grid) if f.name not in ("base", "axes")}
 
 
@@ -159,7 +161,11 @@ def models(options) -> None:
 
 def run_bench(options) -> None:
     """Measure this machine."""
-    found = bench.measure(options.browser, options.training)
+    names = [*BENCH, *ONE, "training", "browser"]
+    found = bench.measure(bench.Bench.parse(_given(options, names)), _progress)
+    _progress("")
+    if options.csv:
+        Path(options.csv).write_text(bench.points_csv(found), encoding="utf-8", newline="")
     print(json.dumps(found) if options.json else bench.table(found))
 
 
@@ -201,6 +207,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     stages.arguments(add("train", train))
     sub = add("bench", run_bench)
+    _knobs(sub, [*ONE.values(), *BENCH.values()])
+    sub.add_argument("--csv", metavar="FILE", help="Also write a line for each point of throughput and latency.")
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     sub.add_argument("--training", action="store_true", help="Also measure the speed of training.")
     sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")

@@ -19,14 +19,18 @@ def compare(study: Study) -> str:
     names = [name for name in METRICS if any(name in found for _, found in lines)]
     cells = [["", *(METRICS[name].label for name in names)]]
     cells += [[place, *(_figure(found.get(name), name) for name in names)] for place, found in lines]
+    return "\n".join([aligned(cells), "", *said(study), *study.failed])
+
+
+def aligned(cells: list[list[str]]) -> str:
+    """Rows of texts in columns, the first to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    table = [
+    return "\n".join(
         "  ".join(
             text.ljust(w) if i == 0 else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
         )
         for row in cells
-    ]
-    return "\n".join([*table, "", *said(study), *study.failed])
+    )
 
 
 def rows_csv(study: Study) -> str:

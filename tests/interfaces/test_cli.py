@@ -9,6 +9,7 @@ import pytest
 
 import playground
 from playground.denoisers import zoo
+from playground.interfaces import bench, bench_ratios
 from playground.interfaces.cli import main
 from playground.trace import Trace
 
@@ -92,6 +93,53 @@ def test_bench_names_a_damaged_model_before_it_measures(capsys, monkeypatch, tmp
     assert main(["bench"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("playground: damaged: model.safetensors is missing, cut short")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--lengths", "64,4"], "lengths: 4 is out of range; allowed: whole numbers from 8 to 512."),
+        (["--lengths", "long"], "lengths: 'long' is not allowed; allowed: whole numbers from 8 to 512."),
+        (["--batch", "1,64"], "batch: 64 is out of range; allowed: whole numbers from 1 to 32."),
+        (["--batch", ""], "batch: '' has an empty value"),
+        (["--batch", "8,8"], "batch: 8 is given twice"),
+        (["--grids", "-1"], "grids: -1 is out of range; allowed: whole numbers from 0 to 1000."),
+        (["--only", "latency,x"], "only: 'x' is unknown; allowed: cold_start, models"),
+    ],
+)
+def test_bench_refuses_with_status_2_and_a_sentence(capsys, flags, sentence):
+    assert main(["bench", *flags]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith(f"playground: {sentence}")
+
+
+def test_bench_measures_a_point_for_each_size_and_model(capsys, tmp_path):
+    flags = ["bench", "--only", "throughput,latency", "--lengths", "8", "--batch", "1", "--repeats", "1"]
+    assert main([*flags, "--json", "--csv", str(tmp_path / "points.csv")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [point["model"] for point in found["throughput"]] == list(zoo.catalogue())
+    assert {(point["length"], point["steps"], point["advised"]) for point in found["latency"]} == {
+        (8, 16, False), (8, 8, True), (8, None, False),
+    }  # fmt: skip
+    with (tmp_path / "points.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 4 + 7 and float(lines[0]["seconds_low"]) > 0 and lines[-1]["rows"] == ""
+
+
+def test_bench_prints_points_as_a_table_and_says_what_is_not_measured():
+    seconds = {"median": 1.0, "low": 0.5, "high": 2.0}
+    told = bench.table({"throughput": [{"study": "throughput", "model": "m", "seconds": seconds, "peak_mb": None}]})
+    assert "1 (0.5 to 2)" in told and "Peak memory is not measured here" in told
+
+
+def test_a_grid_gives_the_texts_of_its_cells_run_one_by_one():
+    found = bench_ratios.grid_over_cells({"steps": [1, 2], "length": 8, "seeds": 2, "seed": 1})
+    assert found["cells"] == 4 and found["texts_identical"] is True and found["ratio"] > 0
+
+
+def test_the_scheduler_is_left_out_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setattr(bench_ratios, "find_spec", lambda name: None)
+    assert bench_ratios.over_diffusers().startswith("left out: the package diffusers is not installed")
 
 
 def test_interpolate_prints_a_line_for_each_point(capsys):
