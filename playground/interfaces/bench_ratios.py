@@ -1,7 +1,6 @@
 """Two ways to the same thing in one run, taking turns, so that what else the machine does meets both alike."""
 
 import gc
-import statistics
 from importlib.util import find_spec
 
 import torch
@@ -58,6 +57,11 @@ def grid_over_cells(fields: dict = GRID) -> dict:
     texts = [[single.cells[place].trace.text for single in singles] for place in range(len(study.cells))]
     identical = texts == [cell.trace.texts for cell in study.cells]
     return {"cells": len(study.cells) * len(singles), "ratio": round(together / alone, 3), "texts_identical": identical}
+
+
+def _until_done(runs, cell: Cell) -> None:
+    while not cell.done:
+        next(runs)
 
 
 def memory_growth(grids: int) -> float | None:
