@@ -49,7 +49,8 @@ def compare(**values) -> dict:
     """Run a grid: one or two knobs with several values, each with the same seeds, as in
     `{"steps": [4, 8, 16], "temperature": [0.5, 0.8]}`. Returns a row for each text, means and spread for each cell, the
     left-to-right model and real text beside them, and what the numbers show. Refuses what would take too long."""
-    sweep = values.pop("sweep") or {}
+    sweep = values.pop("sweep", None)
+    sweep = {} if sweep is None else sweep
     try:
         if not isinstance(sweep, dict):
             raise RecipeError("sweep", 'must be a table of knobs and values, as in {"steps": [4, 8, 16]}.')

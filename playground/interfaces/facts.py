@@ -59,7 +59,7 @@ def path(trace: Trace) -> dict:
 def compare(study: Study) -> dict:
     """A finished comparison for machines: a row for each text, means and spread for each cell, the left-to-right runs
     beside them, real text, and what the numbers show."""
-    lengths = dict.fromkeys(cell.recipe.length for cell in study.cells)
+    lengths = dict.fromkeys(cell.open for cell in study.cells)
     texts = {}
     for length in lengths:
         measured, found = real(length, study.grid.judge)

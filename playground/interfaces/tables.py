@@ -13,7 +13,7 @@ def compare(study: Study) -> str:
     """Means over the seeds, with one standard deviation of perplexity and entropy, a line for each cell."""
     lines = [(_place(cell.place), summary(cell.rows)) for cell in study.cells]
     lines += [(f"left to right ({_place(c.place)})", summary(c.rows)) for c in study.distinct_baselines]
-    for length in dict.fromkeys(cell.recipe.length for cell in study.cells):
+    for length in dict.fromkeys(cell.open for cell in study.cells):
         nearest, found = real(length, study.grid.judge)
         lines.append((f"real text ({nearest} tokens)", found))
     names = [name for name in METRICS if any(name in found for _, found in lines)]

@@ -1,6 +1,7 @@
 """What a single text comes to, and what several come to together: means with their spread."""
 
 import math
+import re
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,8 +35,15 @@ class Figures:
 
 
 def _perplexity(text: str, prompt: str, judge: Judge) -> float | None:
-    (nats, tokens), (given_nats, given) = judge.nll([text]), judge.nll([prompt])
-    return math.exp((nats - given_nats) / (tokens - given)) if tokens > given else None
+    (nats, tokens), (given_nats, given) = judge.nll([text]), judge.nll([_read_first(text, prompt)])
+    return math.exp((nats - given_nats) / (tokens - given)) if tokens > given and nats >= given_nats else None
+
+
+def _read_first(text: str, prompt: str) -> str:
+    """The prompt as far as its tokens are those of the text as well: without its last word where the text goes on with
+    it, and without the space that belongs to the next one."""
+    goes_on = prompt[-1:].isalnum() and text[len(prompt) : len(prompt) + 1].isalnum()
+    return (re.sub(r"\w+$", "", prompt) if goes_on else prompt).rstrip()
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class Spread:
     def of(cls, values: Iterable[float | None], geometric: bool = False) -> "Spread | None":
         """Of the values that there are, None without any. `geometric`: of their logarithms, as a perplexity asks for,
         which is one of a mean log probability."""
-        known = [value for value in values if value is not None]
+        known = [value for value in values if value is not None and (value > 0 or not geometric)]
         if not known:
             return None
         there, back = (math.log, math.exp) if geometric else (float, float)

@@ -1,7 +1,7 @@
 """A grid of runs: one or two knobs swept, each cell with the same seeds."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
@@ -95,7 +95,10 @@ class Grid:
         if not swept and base.get("steps") is None:
             swept["steps"] = STEPS
         if not swept:
-            raise RecipeError("steps", f"{base['steps']} is one value; a comparison needs a list, as in 4, 8, 16.")
+            raise RecipeError(
+                "steps",
+                f"{typed(KNOBS['steps'], base['steps'])} is one value; a comparison needs a list, as in 4, 8, 16.",
+            )
         if len(swept) > 2:
             raise RecipeError(list(swept)[2], f"is a third knob to sweep, after {' and '.join(list(swept)[:2])}.")
         axes = sorted((_axis(name, found) for name, found in swept.items()), key=lambda axis: not axis.numeric)
@@ -158,8 +161,10 @@ def _listed(name: str, value) -> list | None:
     if isinstance(value, str) and "," in value:
         parts = [part.strip() for part in value.split(",")]
         value = parts[:-1] if parts[-1] == "" else parts  # a comma at the end asks for a sweep of one
-    if isinstance(value, str) or not isinstance(value, Sequence):
+    if not isinstance(value, list | tuple | set | frozenset):
         return None
+    if len(value) > MOST:
+        raise RecipeError(name, f"has {len(value):,} values; allowed: {MOST} texts in all. Sweep fewer values.")
     if not value or "" in value:
         raise RecipeError(name, "has no value to sweep; write some, as in 4, 8, 16.")
     return list(value)
@@ -181,6 +186,12 @@ class Cell:
     recipe: Recipe
     trace: Trace | None = None
     rows: list[dict] = field(default_factory=list)
+    given: int = 0  # cells of a row that are given
+
+    @property
+    def open(self) -> int:
+        """Cells of a row that are written: what real texts beside it are to be as long as."""
+        return self.recipe.length - self.given
 
     @property
     def done(self) -> bool:
@@ -206,8 +217,8 @@ class Study:
             for place, recipe in zip(places, grid.baselines, strict=True)
         ]  # fmt: skip
         self.judge = judge(grid.judge)
-        for recipe in grid.recipes:
-            engine.Run(recipe)
+        for cell in self.cells:
+            cell.given = engine.Run(cell.recipe).canvas.given
         self.reference = Reference.of(grid.reference, zoo.load(self.cells[0].recipe.model)) if grid.reference else None
         self.seconds = self.left = sum(speed.expected(cell.recipe) for cell in self.distinct)
         if self.seconds > budget():
@@ -279,10 +290,13 @@ class Study:
         return rows
 
     def _too_long(self) -> str:
-        dear = max(self.distinct, key=lambda cell: speed.expected(cell.recipe))
-        place = ", ".join(f"{name} {value}" for name, value in dear.place.items())
+        dear = max(self.distinct, key=self.expected)
+        beside = any(dear is cell for cell in self.baselines)
+        place = (
+            "the left-to-right run" if beside else ", ".join(f"{name} {value}" for name, value in dear.place.items())
+        )
         return (
-            f"this comparison would take about {self.seconds:.0f} s here; allowed: {budget():.0f}. "
-            f"The dearest cell, {place}, takes {speed.expected(dear.recipe):.0f} s: "
+            f"this comparison would take about {self.seconds:.0f} s here; allowed: {budget():g}. "
+            f"The dearest cell, {place}, takes {self.expected(dear):.0f} s: "
             "leave out the largest values, or take fewer seeds or a shorter length."
         )

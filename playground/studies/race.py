@@ -12,6 +12,8 @@ from playground.quality import Judge
 from playground.recipe import Recipe, RecipeError, knob
 from playground.samplers import SAMPLERS
 from playground.studies.figures import Figures, judge
+from playground.studies.grid import budget
+from playground.studies.speed import expected
 from playground.trace import Trace, dumps
 
 FORMAT, VERSION = "diffusion-lm-playground/race", 1
@@ -195,6 +197,12 @@ def record(race: Race) -> Iterator[Heat]:
     fails ends with an error, and the others go on. Raises RecipeError or ModelError before any computing."""
     race = race.resolved()
     runs = [Run(recipe).record() for recipe in race.recipes]
+    seconds = sum(map(expected, race.recipes))
+    if seconds > budget():
+        raise RecipeError(
+            "steps", f"this race would take about {seconds:.0f} s here; allowed: {budget():g}. "
+            "Take fewer steps, a shorter length or fewer lanes.",
+        )  # fmt: skip
     with ExitStack() as stack:
         for run in runs:
             stack.enter_context(closing(run))

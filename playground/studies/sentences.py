@@ -7,6 +7,7 @@ from playground.studies.figures import Spread
 from playground.studies.grid import Axis, Cell, Study
 from playground.studies.summary import real, summary
 
+SHORTEST = 16  # written tokens below which there is no real text to be compared with
 UNSEEN = 0.005  # a change that a rounded percentage does not show
 LITTLE, MUCH = 0.9, 2.0  # of real text's entropy and of its repetition: texts beyond these are said to be monotonous
 
@@ -106,7 +107,7 @@ def _beside(study: Study, done: list[Cell]) -> list[str]:
     ours = summary(best.rows)
     where = ", ".join(f"{name} {shown(value)}" for name, value in best.place.items())
     baseline = study.baselines[study.cells.index(best)]
-    length, texts = real(best.recipe.length, study.grid.judge)
+    length, texts = real(best.open, study.grid.judge)
     parts = [f"The lowest perplexity is {_read(ours)} ({where})"]
     if baseline and baseline.rows and "perplexity" in summary(baseline.rows):
         theirs = summary(baseline.rows)
@@ -126,7 +127,9 @@ def _read(found: dict[str, Spread]) -> str:
 
 def _monotonous(study: Study, done: list[Cell]) -> list[str]:
     for cell in done:
-        ours, (_, texts) = summary(cell.rows), real(cell.recipe.length, study.grid.judge)
+        ours, (_, texts) = summary(cell.rows), real(cell.open, study.grid.judge)
+        if cell.open < SHORTEST:
+            continue
         poor, repeats = _ratio(ours, texts, "entropy"), _ratio(ours, texts, "repetition")
         if poor < LITTLE or (repeats > MUCH and ours["repetition"].mean > 0.05):
             where = ", ".join(f"{name} {shown(value)}" for name, value in cell.place.items())

@@ -65,6 +65,6 @@ def expected(recipe: Recipe) -> float:
         given = int(Canvas.from_recipe(recipe, zoo.load(recipe.model).tokenizer).given)
         run = found.seconds(recipe.length - given, recipe.samples)
     else:
-        passes = 2 if recipe.guidance and recipe.prompt else 1
+        passes = 2 if recipe.guidance and (recipe.prompt or recipe.pins) else 1
         run = found.seconds(recipe.steps * passes + 2 * recipe.refine, recipe.samples * recipe.length)
     return run + 2 * found.cell * recipe.samples * recipe.length  # judging is like one more evaluation or two

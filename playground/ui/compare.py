@@ -70,8 +70,11 @@ def grid_of(values: tuple) -> Grid:
             raise RecipeError("sweep", f"{str(name)[:40]!r} cannot be swept; allowed: {', '.join(SWEPT)}.")
         if name in sweep:
             raise RecipeError(name, "is swept twice; choose another second knob, or none.")
-        parts = str(listed)[:1000].split(",")
-        sweep[name] = [part.strip() for part in parts] if str(listed).strip() else []
+        listed = str(listed).strip(", ")
+        sweep[name] = f"{listed}," if listed else []  # a comma makes a sweep of one value too
+    for name in SWEPT_HERE:
+        if name not in sweep and (isinstance(fields[name], list) or "," in str(fields[name])):
+            raise RecipeError(name, "has several values; choose it under Sweep to compare them.")
     base = {name: value for name, value in fields.items() if name not in sweep and not _is_unheard(name, fields, sweep)}
     return Grid.parse(sweep | base)
 
@@ -278,11 +281,13 @@ def _connect(page, tab, saved, boxes, parts) -> None:
 
 def suggest(name: str, model: str) -> str:
     """Values worth comparing of a knob."""
+    if not (isinstance(name, str) and isinstance(model, str)):
+        return ""
     if name == "model":
         return ", ".join(zoo.catalogue())
     if name == "sampler" and model in zoo.catalogue():
         return ", ".join(list(SAMPLERS[_family(model)])[:4])
-    return SUGGESTED.get(name, "") if isinstance(name, str) else ""
+    return SUGGESTED.get(name, "")
 
 
 def suggest_both(x: str, x_values: str, y: str, y_values: str, model: str) -> list[str]:
@@ -292,8 +297,11 @@ def suggest_both(x: str, x_values: str, y: str, y_values: str, model: str) -> li
 
 def fit(x: str, x_values: str, y: str, y_values: str, model: str, sampler: str) -> list[dict]:
     """Hide the knobs that are swept and those that nothing listens to; offer the family's samplers."""
-    if not (isinstance(model, str) and model in zoo.catalogue()):
-        raise gr.Error(plain(f"model: {str(model)[:40]!r} is unknown; allowed: {', '.join(zoo.catalogue())}."))
+    if not all(isinstance(value, str) for value in (x, y, model)) or model not in zoo.catalogue():
+        raise gr.Error(
+            plain(f"model: {str(model)[:40]!r} is unknown; allowed: {', '.join(zoo.catalogue())}."),
+            print_exception=False,
+        )
     samplers = SAMPLERS[_family(model)]
     sampler = sampler if isinstance(sampler, str) and sampler in samplers else ""
     heard = {"model", "sampler", "length"} | {

@@ -72,7 +72,7 @@ def frontier_figure(study: Study) -> go.Figure:
             name="left to right", mode="markers", marker={"color": GREY, "symbol": "star", "size": 13},
             **_entropy(found),
         )  # fmt: skip
-    levels = {real(cell.recipe.length, study.grid.judge)[1].get("perplexity") for cell in study.cells} - {None}
+    levels = {real(cell.open, study.grid.judge)[1].get("perplexity") for cell in study.cells} - {None}
     for level in levels:
         figure.add_hline(level.mean, line={"color": GREY, "dash": "dot"})
         figure.add_annotation(
@@ -120,9 +120,7 @@ def _points(placed: list[tuple], name: str) -> list[tuple]:
 
 
 def _real(study: Study, name: str) -> list[tuple]:
-    found = [
-        (value, real(cell.recipe.length, study.grid.judge)[1].get(name)) for value, cell in _placed(study, study.cells)
-    ]
+    found = [(value, real(cell.open, study.grid.judge)[1].get(name)) for value, cell in _placed(study, study.cells)]
     return [(value, Spread(spread.mean, None, None, 1)) for value, spread in found if spread]
 
 

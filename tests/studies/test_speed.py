@@ -20,6 +20,7 @@ def test_a_pace_is_kept_for_a_while_and_grows_with_the_cells(monkeypatch):
         ({"steps": 10, "length": 50}, 10 * 6 + 2 * 5),
         ({"steps": 10, "length": 50, "samples": 2}, 10 * 11 + 2 * 10),
         ({"steps": 10, "length": 50, "guidance": 1, "prompt": "Tom"}, 20 * 6 + 2 * 5),
+        ({"steps": 10, "length": 50, "guidance": 1, "pins": {5: "dog"}}, 20 * 6 + 2 * 5),
         ({"steps": 10, "length": 50, "refine": 3}, 16 * 6 + 2 * 5),
         ({"model": "stories-autoregressive", "length": 50}, 50 * 1.1 + 2 * 5),
         ({"model": "stories-autoregressive", "length": 50, "prompt": "Tom"}, 48 * 1.1 + 2 * 5),
