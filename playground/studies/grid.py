@@ -220,7 +220,8 @@ class Study:
         for cell in self.cells:
             cell.given = engine.Run(cell.recipe).canvas.given
         self.reference = Reference.of(grid.reference, zoo.load(self.cells[0].recipe.model)) if grid.reference else None
-        self.seconds = self.left = sum(speed.expected(cell.recipe) for cell in self.distinct)
+        self._expected = {cell.key: speed.expected(cell.recipe) for cell in self.distinct}
+        self.seconds = self.left = sum(self._expected.values())
         if self.seconds > budget():
             raise RecipeError(self.grid.axes[0].name, self._too_long())
 
@@ -270,7 +271,7 @@ class Study:
 
     def expected(self, cell: Cell) -> float:
         """Seconds that a cell is expected to take here."""
-        return speed.expected(cell.recipe)
+        return self._expected[cell.key]
 
     def _rows(self, cell: Cell) -> list[dict]:
         """What was measured of each text. Rows of a cell are made together, so each takes its share of the time."""
