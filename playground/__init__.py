@@ -54,15 +54,9 @@ def compare(**fields) -> "Study":
     """A grid of runs, the same seeds in each: `compare(steps=[4, 8, 16], temperature=[0.5, 0.8], seeds=3)`
     sweeps every knob that is given a list, at most two. Returns the Study: `.rows` has what was measured of each text,
     `.cells` the recipes with their traces. Raises RecipeError, also on what would take too long, and RunError."""
-    from playground.engine import RunError
     from playground.studies.grid import Grid, Study
 
-    study = Study(Grid.parse(fields))
-    for _ in study.run():
-        pass
-    if not study.rows:
-        raise RunError(study.failed[0])
-    return study
+    return Study(Grid.parse(fields)).finished()
 
 
 def race(lanes: list[str] | None = None, **fields) -> "Heat":

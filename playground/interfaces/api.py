@@ -54,12 +54,7 @@ def compare(**values) -> dict:
     try:
         if not isinstance(sweep, dict):
             raise RecipeError("sweep", 'must be a table of knobs and values, as in {"steps": [4, 8, 16]}.')
-        study = Study(Grid.parse(values | sweep))
-        for _ in study.run():
-            pass
-        if not study.rows:
-            raise RunError(study.failed[0])
-        return facts.compare(study)
+        return facts.compare(Study(Grid.parse(values | sweep)).finished())
     except (RecipeError, zoo.ModelError, RunError) as error:
         raise gr.Error(str(error), print_exception=False) from None
 

@@ -91,8 +91,7 @@ def compare(options) -> None:
     for cell in study.run():
         _progress(f"{cell.place}, about {study.left:.0f} s left")
     _progress("")
-    if not study.rows:
-        raise RunError(study.failed[0])
+    study.checked()
     if options.csv:
         Path(options.csv).write_text(tables.rows_csv(study), encoding="utf-8", newline="")
     if options.traces:

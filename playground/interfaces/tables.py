@@ -12,10 +12,9 @@ from playground.studies.summary import METRICS, real, summary
 def compare(study: Study) -> str:
     """Means over the seeds, with one standard deviation of perplexity and entropy, a line for each cell."""
     lines = [(_place(cell.place), summary(cell.rows)) for cell in study.cells]
-    lines += [(f"left to right ({_place(c.place)})", summary(c.rows)) for c in study.distinct_baselines]
-    for length in dict.fromkeys(cell.open for cell in study.cells):
-        nearest, found = real(length, study.grid.judge)
-        lines.append((f"real text ({nearest} tokens)", found))
+    lines += [(_place(c.place, "left to right"), summary(c.rows)) for c in study.distinct_baselines]
+    texts = dict(real(cell.open, study.grid.judge) for cell in study.cells)
+    lines += [(f"real text ({length} tokens)", found) for length, found in texts.items()]
     names = [name for name in METRICS if any(name in found for _, found in lines)]
     cells = [["", *(METRICS[name].label for name in names)]]
     cells += [[place, *(_figure(found.get(name), name) for name in names)] for place, found in lines]
@@ -43,8 +42,9 @@ def rows_csv(study: Study) -> str:
     return out.getvalue()
 
 
-def _place(place: dict) -> str:
-    return ", ".join(f"{name} {shown(value)}" for name, value in place.items())
+def _place(place: dict, name: str = "") -> str:
+    knobs = ", ".join(f"{knob} {shown(value)}" for knob, value in place.items())
+    return f"{name} ({knobs})" if name and knobs else name or knobs
 
 
 def _figure(spread, name: str) -> str:

@@ -269,6 +269,18 @@ class Study:
             yield cell
             self.left -= self.expected(cell)
 
+    def finished(self) -> "Study":
+        """This study, run to its end. Raises RunError also where no cell has a text."""
+        for _ in self.run():
+            pass
+        return self.checked()
+
+    def checked(self) -> "Study":
+        """This study. Raises RunError where no cell has a text."""
+        if not self.rows:
+            raise engine.RunError(self.failed[0])
+        return self
+
     def expected(self, cell: Cell) -> float:
         """Seconds that a cell is expected to take here."""
         return self._expected[cell.key]

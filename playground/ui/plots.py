@@ -3,6 +3,7 @@
 import html
 import math
 import textwrap
+from pathlib import Path
 
 import plotly.graph_objects as go
 from gradio.components.plot import PlotData
@@ -13,6 +14,11 @@ from playground.similarity import embedders, plane
 from playground.trace import Trace
 
 AMBER, BLUE, GREEN, GREY = "#c2701c", "#4f7fb8", "#3f8f5f", "#8a8f98"
+
+
+def head() -> str:
+    """What a page with figures needs in its head, so that those it no longer shows are let go."""
+    return f"<script>{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}</script>"
 
 
 def recorded(figure: go.Figure | str) -> PlotData:
