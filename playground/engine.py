@@ -13,6 +13,7 @@ from torch import Tensor
 from playground import editing
 from playground.canvas import Canvas
 from playground.denoisers import zoo
+from playground.denoisers.together import Turns
 from playground.denoisers.zoo import Model
 from playground.recipe import Recipe, RecipeError
 from playground.samplers import SAMPLERS, knobs, own_knobs
@@ -48,9 +49,11 @@ def time_limit() -> float:
 
 class Run:
     """A recipe made ready: the seed is drawn, the model loaded, the row built. Raises RecipeError or ModelError
-    here, before any computing. Nothing outside it is changed, so runs do not see each other."""
+    here, before any computing. Nothing outside it is changed, so runs do not see each other; forward passes of runs
+    that go on at the same time are made together, unless this one is to be `alone` in its own, to be timed."""
 
-    def __init__(self, recipe: Recipe):
+    def __init__(self, recipe: Recipe, alone: bool = False):
+        self.turns = Turns(alone)
         self.recipe = recipe.resolved()
         self.model = zoo.load(recipe.model)
         longest = len(self.model.denoiser.trunk.positions) - 1
@@ -67,8 +70,8 @@ class Run:
         recipe = self.recipe
         ids, fixed = self.canvas.ids, self.canvas.fixed
         rngs = [torch.Generator().manual_seed(seed) for seed in recipe.seeds]
-        sampler = sampled(self.model, recipe, ids, fixed, rngs, self.canvas.after_pins if recipe.text else None)
-        yield from paced(sampler, self.model)
+        apart = self.canvas.after_pins if recipe.text else None
+        yield from paced(sampled(self.model, recipe, ids, fixed, rngs, apart, self.turns), self.model, self.turns)
 
     def record(self) -> Iterator[Trace]:
         """This run as a Trace that grows: yielded before the first step, after each, and once more when it is closed.
@@ -85,15 +88,15 @@ class Run:
         yield trace
 
 
-def paced(sampler: Iterator[Step], model: Model) -> Iterator[Step]:
-    """A sampler's Steps, each with the compute time so far, which is what the time limit counts: runs that take turns
-    do not shorten each other's. Raises RunError."""
+def paced(sampler: Iterator[Step], model: Model, turns: Turns) -> Iterator[Step]:
+    """A sampler's Steps, each with the compute time so far, which is what the time limit counts: runs that wait for
+    each other's passes do not shorten each other's. Raises RunError."""
     seconds = 0.0
     while True:
-        started = time.perf_counter()
+        started, waited = time.perf_counter(), turns.waited
         with torch.inference_mode():  # around each step: the mode is a thread's, and a generator may change thread
             step = next(sampler, None)
-        seconds += time.perf_counter() - started
+        seconds += time.perf_counter() - started - (turns.waited - waited)
         if step is None:
             return
         _check_finite(step, model)
@@ -106,11 +109,13 @@ def paced(sampler: Iterator[Step], model: Model) -> Iterator[Step]:
 
 
 def sampled(
-    model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], apart: Tensor | None = None
+    model: Model, recipe: Recipe, ids: Tensor, fixed: Tensor, rngs: list[torch.Generator], apart: Tensor | None = None,
+    turns: Turns | None = None,
 ) -> Iterator[Step]:  # fmt: skip
     """The Steps of any rows [B, L] under a recipe's sampler and knobs; one generator a row. The cells `apart` [B, L]
     do not go on with the word before them."""
-    denoiser = model.denoiser
+    turns = turns or Turns()
+    denoiser = turns.of(model.denoiser)
     if apart is not None and apart.any():
         denoiser = WholeWords(denoiser, apart, torch.tensor(model.tokenizer.continuing))
     options = {name: getattr(recipe, name) for name in own_knobs(model.family, recipe.sampler)}
@@ -127,7 +132,7 @@ def sampled(
     for last in steps:
         yield last
     if recipe.refine and last is not None and "refine" in around:
-        yield from refine(last, denoiser, zoo.reader(model).denoiser, fixed, recipe.refine)
+        yield from refine(last, denoiser, turns.of(zoo.reader(model).denoiser), fixed, recipe.refine)
 
 
 def run(recipe: Recipe) -> Iterator[Step]:
@@ -135,9 +140,9 @@ def run(recipe: Recipe) -> Iterator[Step]:
     return Run(recipe).steps()
 
 
-def record(recipe: Recipe) -> Iterator[Trace]:
-    """One run as a Trace that grows; see Run.record."""
-    yield from Run(recipe).record()
+def record(recipe: Recipe, alone: bool = False) -> Iterator[Trace]:
+    """One run as a Trace that grows; see Run and Run.record."""
+    yield from Run(recipe, alone).record()
 
 
 def complete(recipe: Recipe, model: Model, ids: Tensor, fixed: Tensor, rows: int = 32) -> Iterator[Tensor]:

@@ -9,6 +9,7 @@ import torch
 
 from playground.canvas import Canvas, encode
 from playground.denoisers import zoo
+from playground.denoisers.together import Turns
 from playground.denoisers.zoo import Model
 from playground.engine import RunError, paced
 from playground.quality import BundledJudge
@@ -128,11 +129,12 @@ class Path:
 
     def steps(self) -> Iterator[Step]:
         """The path, one function evaluation at a time, with a row for each point. Raises RunError."""
-        blend, denoiser = self.blend, self.model.denoiser
+        blend, turns = self.blend, Turns()
+        denoiser = turns.of(self.model.denoiser)
         options = blend.knobs | {"schedule": schedule_for(blend.recipe.schedule, denoiser)}
         options |= {} if self.c is None else {"c": self.c}
         rng = torch.Generator().manual_seed(blend.recipe.seed)
-        return paced(METHODS[blend.method](denoiser, self.points, rng, **options), self.model)
+        return paced(METHODS[blend.method](denoiser, self.points, rng, **options), self.model, turns)
 
 
 def record(blend: Blend) -> Iterator[Trace]:

@@ -255,7 +255,7 @@ class Study:
         Raises RunError when all takes more than twice the budget."""
         everywhere, started = [*self.cells, *filter(None, self.baselines)], time.monotonic()
         for cell in self.distinct:
-            for trace in engine.record(cell.recipe):
+            for trace in engine.record(cell.recipe, alone=True):
                 cell.trace = trace
                 if trace.end is None:
                     yield cell

@@ -196,7 +196,7 @@ def record(race: Race) -> Iterator[Heat]:
     would be if each had the machine to itself; a lane's end comes when no other can still be before it. A lane that
     fails ends with an error, and the others go on. Raises RecipeError or ModelError before any computing."""
     race = race.resolved()
-    runs = [Run(recipe).record() for recipe in race.recipes]
+    runs = [Run(recipe, alone=True).record() for recipe in race.recipes]
     seconds = sum(map(expected, race.recipes))
     if seconds > budget():
         raise RecipeError(
