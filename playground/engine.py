@@ -10,7 +10,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from playground import editing
+from playground import editing, log
 from playground.canvas import Canvas
 from playground.denoisers import zoo
 from playground.denoisers.together import Turns
@@ -77,15 +77,25 @@ class Run:
         """This run as a Trace that grows: yielded before the first step, after each, and once more when it is closed.
         A RunError closes the trace, with what was done kept, and is its message."""
         trace = Trace.begin(self.recipe, self.model, self.canvas)
-        yield trace
         try:
-            for step in self.steps():
-                trace.add(step)
-                yield trace
-            trace.close("finished", **(editing.verdict(self.model, self.canvas, step) if self.recipe.text else {}))
-        except RunError as error:
-            trace.close("error", str(error))
-        yield trace
+            self._log("run began", trace, private=self.recipe.to_dict())
+            yield trace
+            try:
+                for step in self.steps():
+                    trace.add(step)
+                    yield trace
+                trace.close("finished", **(editing.verdict(self.model, self.canvas, step) if self.recipe.text else {}))
+            except RunError as error:
+                trace.close("error", str(error))
+            yield trace
+        finally:  # also where whoever reads this stops, or closes the page
+            end = trace.end or {"status": "stopped", "message": ""}
+            waited = round(self.turns.waited, 3)
+            self._log("run ended", trace, step=trace.frames[-1]["s"], waited=waited, **_of(end, "status", "message"))
+
+    def _log(self, event: str, trace: Trace, **facts) -> None:
+        recipe = _of(self.recipe.to_dict(), "model", "sampler", "length", "steps", "samples")
+        log.event(event, run=trace.run, **recipe, seconds=round(trace.seconds, 3), **facts)
 
 
 def paced(sampler: Iterator[Step], model: Model, turns: Turns) -> Iterator[Step]:
@@ -157,6 +167,10 @@ def complete(recipe: Recipe, model: Model, ids: Tensor, fixed: Tensor, rows: int
             for step in sampled(model, recipe, ids[batch], fixed[batch], rngs):
                 _check_finite(step, model)
         yield step.tokens
+
+
+def _of(found: dict, *names: str) -> dict:
+    return {name: found[name] for name in names}
 
 
 def _check_finite(step: Step, model: Model) -> None:

@@ -9,7 +9,7 @@ import gradio as gr
 from playground import interpolation
 from playground.denoisers import zoo
 from playground.engine import RunError, record
-from playground.interfaces import facts
+from playground.interfaces import access, facts
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError, knob
 from playground.studies import grid
@@ -89,15 +89,15 @@ def publish() -> None:
     """Add the endpoints to the Blocks being built."""
     knobs = {f.name: f for f in fields(Recipe)}
     path = {f.name: f for f in fields(Blend) if f.name != "recipe"} | {n: knobs[n] for n in interpolation.RECIPE_FIELDS}
-    gr.api(_with_signature(generate, [knobs[n] for n in GENERATE_FIELDS]), api_name="generate", concurrency_id="model")
-    gr.api(_with_signature(infill, [knobs[n] for n in EDIT_FIELDS]), api_name="infill", concurrency_id="model")
-    gr.api(_with_signature(interpolate, list(path.values())), api_name="interpolate", concurrency_id="model")
+    gr.api(_with_signature(generate, [knobs[n] for n in GENERATE_FIELDS]), api_name="generate", **access.together())
+    gr.api(_with_signature(infill, [knobs[n] for n in EDIT_FIELDS]), api_name="infill", **access.together())
+    gr.api(_with_signature(interpolate, list(path.values())), api_name="interpolate", **access.together())
     own = [*fields(Sweep), *(f for f in fields(Grid) if f.name not in ("base", "axes"))]
     compared = [*own, *(knobs[name] for name in grid.RECIPE_FIELDS)]
-    gr.api(_with_signature(compare, compared), api_name="compare", concurrency_id="model")
+    gr.api(_with_signature(compare, compared), api_name="compare", **access.TIMED)
     shared = [f for f in fields(Race) if f.name == "lanes"] + [knobs[n] for n in races.SHARED]
-    gr.api(_with_signature(race, shared), api_name="race", concurrency_id="model")
-    gr.api(models, api_name="models")
+    gr.api(_with_signature(race, shared), api_name="race", **access.TIMED)
+    gr.api(access.admitted(models, by_program=True), api_name="models")
 
 
 def _with_signature(function, knobs: list):
@@ -122,4 +122,4 @@ def _with_signature(function, knobs: list):
     endpoint.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": dict}
     lines = [f"    {f.name}: {f.metadata['help']}" for f in knobs]
     endpoint.__doc__ = "\n".join([function.__doc__, "", "Args:", *lines])
-    return endpoint
+    return access.admitted(endpoint, by_program=True)

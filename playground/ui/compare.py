@@ -262,7 +262,7 @@ def _knob(name: str, **kwargs):
 def _connect(page, tab, saved, boxes, parts) -> None:
     inputs, canvas = [boxes[name] for name in NAMES], parts["canvas"]
     outputs = [canvas, parts["figure"], parts["frontier"], parts["said"]]
-    runs.connect(canvas, run_grid, inputs, outputs, parts["run"], parts["stop"], "Compare", parts["estimate"])
+    runs.connect(canvas, run_grid, inputs, outputs, parts["run"], parts["stop"], "Compare", parts["estimate"], True)
     fitting = [boxes[name] for name in (*OWN, "model", "sampler")]
     fitted = {"outputs": [boxes["x_values"], boxes["y_values"], *(boxes[n] for n in SWEPT_HERE)]} | QUIET
     told = {"inputs": inputs, "outputs": parts["estimate"]} | QUIET

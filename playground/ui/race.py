@@ -109,7 +109,7 @@ def _of_families(wanted: tuple[str, ...]) -> list[str]:
 
 def _connect(page, saved, canvas, boxes, parts) -> None:
     inputs = [boxes[name] for name in NAMES]
-    runs.connect(canvas, run_race, inputs, [canvas], parts["run"], parts["stop"], name="Race")
+    runs.connect(canvas, run_race, inputs, [canvas], parts["run"], parts["stop"], name="Race", timed=True)
     boxes["prompt"].submit(None, js=runs.start(CANVAS), **QUIET)
     parts["examples"].load_input_event.then(None, js=runs.start(CANVAS), **QUIET)
     gr.on([box.change for box in inputs], None, inputs, saved, js=runs.keep(NAMES), **QUIET)

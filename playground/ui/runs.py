@@ -5,6 +5,8 @@ import re
 
 import gradio as gr
 
+from playground.interfaces import access
+
 QUIET = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
 
 
@@ -26,14 +28,17 @@ def reveal(elem_id: str) -> str:
     return f"() => {host(elem_id)}.player.reveal()"
 
 
-def connect(canvas, function, inputs: list, outputs: list, run: gr.Button, stop: gr.Button, name: str, line=None):
+def connect(
+    canvas, function, inputs: list, outputs: list, run: gr.Button, stop: gr.Button, name: str, line=None, timed=False
+):
     """Run `function` whenever the canvas asks for it, and let `run`, which is called `name` while nothing runs, and
-    `stop` follow. On the component `line`, if there is one, the place in the queue is shown. Returns the event of the
-    run."""
+    `stop` follow. On the component `line`, if there is one, the place in the queue is shown. One that is `timed` waits
+    until nothing else is. Returns the event of the run."""
     js = host(canvas.elem_id)
     shown = {"show_progress": "minimal", "show_progress_on": [line]} if line else {"show_progress": "hidden"}
+    queue = access.TIMED if timed else access.together()
     event = canvas.go(
-        function, inputs, outputs, api_visibility="private", concurrency_id="model", trigger_mode="multiple", **shown
+        access.admitted(function), inputs, outputs, api_visibility="private", trigger_mode="multiple", **queue | shown
     )
     event.success(None, js=f"() => {js}.completed()", **QUIET)
     event.failure(None, js=f"() => {js}.gone()", **QUIET)

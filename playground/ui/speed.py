@@ -7,6 +7,7 @@ import gradio as gr
 
 from playground.denoisers.zoo import ModelError
 from playground.engine import RunError
+from playground.interfaces import access
 from playground.recipe import RecipeError
 from playground.studies import memory, throughput
 from playground.studies.grid import budget
@@ -15,7 +16,7 @@ from playground.ui import speed_plots
 from playground.ui.runs import QUIET, duration, plain
 
 EVERY = 1.0  # seconds between two drawings: each makes the browser build the figure anew
-ON_MODEL = {"show_progress": "hidden", "api_visibility": "private", "concurrency_id": "model"}
+TIMED = {"show_progress": "hidden", "api_visibility": "private"} | access.TIMED
 ABOUT = (
     f"Measures tokens a second with more rows, and seconds a row with more cells, of every model: with {STEPS} steps, "
     "and with as many as are advised."
@@ -76,10 +77,10 @@ def build(page: gr.Blocks) -> None:
         figures = [
             gr.Plot(visible=False, show_label=False, elem_id=f"speed-{name}") for name in ("throughput", "latency")
         ]
-    section.expand(estimate, None, line, **ON_MODEL)
+    section.expand(estimate, None, line, **TIMED)
     buttons = {"inputs": None, "outputs": [start, stop]} | QUIET
     start.click(None, js=_running(True), **buttons)
-    event = start.click(measure, None, [*figures, said], **ON_MODEL)
+    event = start.click(access.admitted(measure), None, [*figures, said], **TIMED)
     event.then(None, js=_running(False), **buttons)
     stop.click(None, js=_running(False), cancels=[event], **buttons)
 
