@@ -1,0 +1,6 @@
+def arguments(parser):
+    pass
+
+
+def run(options):
+    """x"""
