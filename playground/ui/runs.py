@@ -5,6 +5,8 @@ import re
 
 import gradio as gr
 
+from playground.interfaces import zerogpu
+
 QUIET = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
 
 
@@ -32,9 +34,8 @@ def connect(canvas, function, inputs: list, outputs: list, run: gr.Button, stop:
     run."""
     js = host(canvas.elem_id)
     shown = {"show_progress": "minimal", "show_progress_on": [line]} if line else {"show_progress": "hidden"}
-    event = canvas.go(
-        function, inputs, outputs, api_visibility="private", concurrency_id="model", trigger_mode="multiple", **shown
-    )
+    compute = {"api_visibility": "private", "concurrency_id": "model", "trigger_mode": "multiple"}
+    event = canvas.go(zerogpu.on_gpu(function), inputs, outputs, **compute, **shown)
     event.success(None, js=f"() => {js}.completed()", **QUIET)
     event.failure(None, js=f"() => {js}.gone()", **QUIET)
     canvas.halt(None, cancels=[event], **QUIET)

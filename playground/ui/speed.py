@@ -7,6 +7,7 @@ import gradio as gr
 
 from playground.denoisers.zoo import ModelError
 from playground.engine import RunError
+from playground.interfaces import zerogpu
 from playground.recipe import RecipeError
 from playground.studies import memory, throughput
 from playground.studies.grid import budget
@@ -76,10 +77,10 @@ def build(page: gr.Blocks) -> None:
         figures = [
             gr.Plot(visible=False, show_label=False, elem_id=f"speed-{name}") for name in ("throughput", "latency")
         ]
-    section.expand(estimate, None, line, **ON_MODEL)
+    section.expand(zerogpu.on_gpu(estimate, zerogpu.BRIEF), None, line, **ON_MODEL)
     buttons = {"inputs": None, "outputs": [start, stop]} | QUIET
     start.click(None, js=_running(True), **buttons)
-    event = start.click(measure, None, [*figures, said], **ON_MODEL)
+    event = start.click(zerogpu.on_gpu(measure), None, [*figures, said], **ON_MODEL)
     event.then(None, js=_running(False), **buttons)
     stop.click(None, js=_running(False), cancels=[event], **buttons)
 
