@@ -87,7 +87,7 @@ def test_selftest_names_what_does_not_work(capsys, monkeypatch):
 def test_selftest_without_models_says_so(capsys, monkeypatch):
     monkeypatch.setattr(zoo, "catalogue", dict)
     lines = said(capsys, ["--selftest"]).splitlines()
-    assert lines[0].startswith("1FAILED models: there is none in") and lines[1].startswith("FAILED server: model: ")
+    assert lines[0].startswith("1FAILED models: there is none in") and lines[1].startswith("FAILED server: ")
 
 
 class Ended:
