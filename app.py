@@ -1,17 +1,11 @@
 """Diffusion LM Playground: `python app.py` serves the page; Hugging Face Spaces runs this file."""
 
-from playground.denoisers import zoo
-from playground.engine import RunError, time_limit
-from playground.recipe import RecipeError
-from playground.ui.page import build, launch
-
-try:
-    time_limit()
-    for name in zoo.catalogue():
-        zoo.load(name)  # before the first visitor comes
-    demo = build()
-except (zoo.ModelError, RecipeError, RunError) as error:
-    raise SystemExit(f"app: {error}") from None
+from playground.interfaces import zerogpu  # noqa: F401  first: on ZeroGPU it has to come before torch
+from playground.ui import serve
+from playground.ui.page import launch
 
 if __name__ == "__main__":
-    launch(demo)
+    options = serve.options()
+demo = serve.ready()  # by this name Gradio finds it when it reloads
+if __name__ == "__main__":
+    launch(demo, options.port, options.host)

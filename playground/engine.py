@@ -104,8 +104,16 @@ def paced(sampler: Iterator[Step], model: Model, turns: Turns) -> Iterator[Step]
     seconds = 0.0
     while True:
         started, waited = time.perf_counter(), turns.waited
-        with torch.inference_mode():  # around each step: the mode is a thread's, and a generator may change thread
-            step = next(sampler, None)
+        try:
+            with torch.inference_mode():  # around each step: the mode is a thread's, and a generator may change thread
+                step = next(sampler, None)
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            smaller = ", or set PLAYGROUND_DTYPE=bfloat16" if model.dtype == "float32" else ""
+            raise RunError(
+                f"The memory of {model.device} ran out in {model.dtype}: lower length or samples{smaller}."
+            ) from None
         seconds += time.perf_counter() - started - (turns.waited - waited)
         if step is None:
             return
@@ -167,6 +175,15 @@ def complete(recipe: Recipe, model: Model, ids: Tensor, fixed: Tensor, rows: int
             for step in sampled(model, recipe, ids[batch], fixed[batch], rngs):
                 _check_finite(step, model)
         yield step.tokens
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """torch has a class for it on accelerators; its CPU allocator raises RuntimeError and says "can't allocate memory",
+    or "not enough memory" on Windows."""
+    said = str(error)
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
+        words in said for words in ("out of memory", "not enough memory", "can't allocate memory")
+    )
 
 
 def _of(found: dict, *names: str) -> dict:

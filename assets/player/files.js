@@ -5,9 +5,6 @@
 const CSV_COLUMNS = "step,row,position,token_id,token,state,confidence,entropy";
 const CSV_STATES = { n: "noise", d: "draft", c: "committed", f: "fixed", p: "pinned" };
 const CSV_SPECIALS = ["[padding]", "[start]", "[end]", "[mask]", "[bytes]"];
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; " +
-  "base-uri 'none'; form-action 'none'";
 
 function traceCsv(trace) {
   const lines = [CSV_COLUMNS];
@@ -49,28 +46,15 @@ function escapeHtml(text) {
 
 /** One HTML file that plays the trace with this same player and never touches the network. */
 function standalonePage(trace, source, labels, language) {
-  const script = source.js.replace(/<(?=\/script)/gi, "\\x3c").replace(/<(?=!--)/g, "\\x3c");
-  const style = source.css.replace(/<(?=\/style)/gi, "\\3c ");
-  const close = "</" + "script>";
-  return [
-    "<!doctype html>",
-    '<html lang="' + escapeHtml(language || "en") + '">',
-    "<head>",
-    '<meta charset="utf-8">',
-    '<meta http-equiv="Content-Security-Policy" content="' + PAGE_POLICY + '">',
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    "<title>" + escapeHtml(labels.page_title) + "</title>",
-    '<style id="dlm-player-style">' + style + "</style>",
-    "</head>",
-    '<body class="dlm-page">',
-    '<main id="dlm-root"></main>',
-    '<script type="application/json" id="dlm-data">' + scriptJson({ trace, labels }) + close,
-    '<script id="dlm-player-source">' + script + close,
-    "<script>startStandalonePage(document)" + close,
-    "</body>",
-    "</html>",
-    "",
-  ].join("\n");
+  const parts = {
+    language: escapeHtml(language || "en"),
+    title: escapeHtml(labels.page_title),
+    css: source.css.replace(/<(?=\/style)/gi, "\\3c "),
+    data: scriptJson({ trace, labels }),
+    js: source.js.replace(/<(?=\/script)/gi, "\\x3c").replace(/<(?=!--)/g, "\\x3c"),
+    start: "startStandalonePage(document)",
+  };
+  return PAGE_TEMPLATE.replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 }
 
 /** Entry point of a standalone page; it passes on its own source, so the page can export itself again. */

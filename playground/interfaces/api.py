@@ -9,7 +9,7 @@ import gradio as gr
 from playground import interpolation
 from playground.denoisers import zoo
 from playground.engine import RunError, record
-from playground.interfaces import access, facts
+from playground.interfaces import access, facts, zerogpu
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError, knob
 from playground.studies import grid
@@ -102,6 +102,7 @@ def publish() -> None:
 
 def _with_signature(function, knobs: list):
     """`function(**values)` with fields of Recipe or Blend as its typed parameters, defaults and documentation."""
+    function = zerogpu.on_gpu(function)
 
     def endpoint(*args, **kwargs):
         return function(**signature.bind(*args, **kwargs).arguments)

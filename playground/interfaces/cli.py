@@ -10,7 +10,7 @@ from pathlib import Path
 from playground import __version__, interpolation
 from playground.denoisers import zoo
 from playground.engine import RunError, record
-from playground.interfaces import bench, facts, tables
+from playground.interfaces import bench, doctor, export_command, facts, tables
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
 from playground.studies import grid
@@ -212,6 +212,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--training", action="store_true", help="Also measure the speed of training.")
     sub.add_argument("--browser", action="store_true", help="Also measure streaming in Chromium (needs playwright).")
     settings.arguments(add("evaluate", run_evaluate))
+    export_command.arguments(add("export", export_command.run))
+    doctor.arguments(add("doctor", doctor.run))
     return parser
 
 

@@ -7,6 +7,11 @@ from playground.studies.grid import Study
 from playground.studies.race import Heat
 from playground.studies.sentences import said, shown
 from playground.studies.summary import METRICS, real, summary
+from playground.trace import Trace
+
+TRACE_COLUMNS = "step,row,position,token_id,token,state,confidence,entropy"
+STATES = {"n": "noise", "d": "draft", "c": "committed", "f": "fixed", "p": "pinned"}
+SPECIALS = ("[padding]", "[start]", "[end]", "[mask]", "[bytes]")
 
 
 def compare(study: Study) -> str:
@@ -71,3 +76,17 @@ def race(heat: Heat) -> str:
 
 def _shown(value, how: str) -> str:
     return "–" if value is None else format(value, how)
+
+
+def trace_csv(trace: Trace) -> str:
+    """A line for each cell of each step: the table that the player writes (assets/player/files.js)."""
+    lines = [TRACE_COLUMNS]
+    for frame in trace.frames:
+        for row, cells in enumerate(frame["rows"]):
+            of_cell = zip(cells["id"], cells["p"], cells["st"], cells["c"], cells["h"], strict=True)
+            for position, (token, piece, state, confidence, entropy) in enumerate(of_cell):
+                piece = piece if isinstance(piece, str) else SPECIALS[piece]
+                texts = (f'"{text.replace(chr(34), 2 * chr(34))}"' for text in (piece, STATES.get(state, "")))
+                what = [frame["s"], row, position, token, *texts, confidence, f"{entropy / 100:.2f}"]
+                lines.append(",".join(map(str, what)))
+    return "\r\n".join(lines) + "\r\n"

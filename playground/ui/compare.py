@@ -13,6 +13,7 @@ import gradio as gr
 
 from playground.denoisers import zoo
 from playground.engine import RunError
+from playground.interfaces import zerogpu
 from playground.recipe import Recipe, RecipeError
 from playground.samplers import SAMPLERS
 from playground.schedules import SCHEDULES
@@ -265,16 +266,16 @@ def _connect(page, tab, saved, boxes, parts) -> None:
     runs.connect(canvas, run_grid, inputs, outputs, parts["run"], parts["stop"], "Compare", parts["estimate"], True)
     fitting = [boxes[name] for name in (*OWN, "model", "sampler")]
     fitted = {"outputs": [boxes["x_values"], boxes["y_values"], *(boxes[n] for n in SWEPT_HERE)]} | QUIET
-    told = {"inputs": inputs, "outputs": parts["estimate"]} | QUIET
-    tab.select(estimate, **told)
+    told = {"fn": zerogpu.on_gpu(estimate, zerogpu.BRIEF), "inputs": inputs, "outputs": parts["estimate"]} | QUIET
+    tab.select(**told)
     for axis in ("x", "y"):
         chosen = boxes[axis].input(suggest, [boxes[axis], boxes["model"]], boxes[f"{axis}_values"], **QUIET)
-        chosen.then(fit, fitting, **fitted).then(estimate, **told)
-    gr.on([boxes["model"].input, boxes["sampler"].input], fit, fitting, **fitted).then(estimate, **told)
+        chosen.then(fit, fitting, **fitted).then(**told)
+    gr.on([boxes["model"].input, boxes["sampler"].input], fit, fitting, **fitted).then(**told)
     loaded = parts["presets"].load_input_event.then(suggest_both, fitting[:5], fitting[:4], **QUIET)
-    loaded.then(fit, fitting, **fitted).then(estimate, **told)
+    loaded.then(fit, fitting, **fitted).then(**told)
     other = [box.change for name, box in boxes.items() if name not in (*OWN, "model", "sampler", "prompt", "reference")]
-    gr.on([*other, boxes["x_values"].blur, boxes["y_values"].blur, boxes["prompt"].blur], estimate, **told)
+    gr.on([*other, boxes["x_values"].blur, boxes["y_values"].blur, boxes["prompt"].blur], **told)
     gr.on([box.change for box in inputs], None, inputs, saved, js=runs.keep(NAMES), **QUIET)
     page.load(restore, saved, inputs, **QUIET).then(fit, fitting, **fitted)
 

@@ -7,7 +7,7 @@ import gradio as gr
 from playground.denoisers import zoo
 from playground.interfaces import api
 from playground.studies.race import FEWEST, contenders
-from playground.ui import blend, compare, edit, plots, race, token_canvas, watch
+from playground.ui import blend, compare, edit, plots, race, server, token_canvas, watch
 from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
@@ -44,11 +44,11 @@ def _settings(key: str) -> gr.BrowserState:
     return gr.BrowserState(None, storage_key=key, secret="settings-are-not-secret")
 
 
-def launch(page: gr.Blocks, port: int | None = None, **options):
-    """Serve the page, on 127.0.0.1 unless GRADIO_SERVER_NAME says otherwise (hosts set it)."""
+def launch(page: gr.Blocks, port: int | None = None, host: str | None = None, **options):
+    """Serve the page, on 127.0.0.1 unless `host` or GRADIO_SERVER_NAME says otherwise (hosts set it)."""
     return page.launch(
-        server_name=os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), server_port=port, theme=theme(), css=CSS,
-        head=token_canvas.head() + plots.head(),
+        server_name=host or os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), server_port=port, theme=theme(), css=CSS,
+        head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(),
         ssr_mode=False, run_history=False, show_error=False, max_file_size="1mb", enable_monitoring=False,
         footer_links=["api", "settings"], **options,
     )  # fmt: skip

@@ -5,7 +5,7 @@ import re
 
 import gradio as gr
 
-from playground.interfaces import access
+from playground.interfaces import access, zerogpu
 
 QUIET = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
 
@@ -38,7 +38,12 @@ def connect(
     shown = {"show_progress": "minimal", "show_progress_on": [line]} if line else {"show_progress": "hidden"}
     queue = access.TIMED if timed else access.together()
     event = canvas.go(
-        access.admitted(function), inputs, outputs, api_visibility="private", trigger_mode="multiple", **queue | shown
+        access.admitted(zerogpu.on_gpu(function)),
+        inputs,
+        outputs,
+        api_visibility="private",
+        trigger_mode="multiple",
+        **queue | shown,
     )
     event.success(None, js=f"() => {js}.completed()", **QUIET)
     event.failure(None, js=f"() => {js}.gone()", **QUIET)

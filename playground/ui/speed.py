@@ -7,7 +7,7 @@ import gradio as gr
 
 from playground.denoisers.zoo import ModelError
 from playground.engine import RunError
-from playground.interfaces import access
+from playground.interfaces import access, zerogpu
 from playground.recipe import RecipeError
 from playground.studies import memory, throughput
 from playground.studies.grid import budget
@@ -77,10 +77,10 @@ def build(page: gr.Blocks) -> None:
         figures = [
             gr.Plot(visible=False, show_label=False, elem_id=f"speed-{name}") for name in ("throughput", "latency")
         ]
-    section.expand(estimate, None, line, **TIMED)
+    section.expand(zerogpu.on_gpu(estimate, zerogpu.BRIEF), None, line, **TIMED)
     buttons = {"inputs": None, "outputs": [start, stop]} | QUIET
     start.click(None, js=_running(True), **buttons)
-    event = start.click(access.admitted(measure), None, [*figures, said], **TIMED)
+    event = start.click(access.admitted(zerogpu.on_gpu(measure)), None, [*figures, said], **TIMED)
     event.then(None, js=_running(False), **buttons)
     stop.click(None, js=_running(False), cancels=[event], **buttons)
 

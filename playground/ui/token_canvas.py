@@ -2,12 +2,11 @@
 visitor asks for comes back as events."""
 
 import json
-from functools import cache
 from pathlib import Path
 
 import gradio as gr
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
+from playground.interfaces.player import source
 
 # The template is constant and never mentions the value: Gradio evaluates templates as code. The value is
 # read with watch() and drawn by the player with textContent.
@@ -17,17 +16,6 @@ CREATE = {
     "race": "createRace",
 }  # fmt: skip
 GLUE = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-
-
-@cache
-def source(part: str) -> dict[str, str]:
-    """JavaScript and CSS of the player or what is around it: its files joined in order.txt's order."""
-    folder = ASSETS / part
-    order = (folder / "order.txt").read_text(encoding="utf-8").split()
-    return {
-        "js": "\n".join((folder / name).read_text(encoding="utf-8") for name in order),
-        "css": (folder / f"{part}.css").read_text(encoding="utf-8"),
-    }
 
 
 def head() -> str:
