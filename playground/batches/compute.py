@@ -1,6 +1,7 @@
 """One forward pass for several recipes: which go together, and what each comes to. No state, no writing: this is what
 a worker does, wherever it is."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -53,9 +54,7 @@ def compute(recipes: Sequence[Recipe]) -> list[dict]:
     computing, and the figures of `text`. Each text is that of `playground.generate` with the recipe alone. The time
     limit of a run holds for all of them together. Raises what a Run raises."""
     runs = [Run(recipe) for recipe in recipes]
-    last = None
-    for last in paced(_steps(runs), runs[0].model):
-        pass
+    *_, last = deque(paced(_steps(runs), runs[0].model), maxlen=1)
     rows = len(last.tokens)
     found, at = [], 0
     for run in runs:

@@ -6,71 +6,29 @@
     OUT/work/NAME/                    its settings and drawn seed; while it runs, a file for each result
     OUT/log.jsonl, lock               what happened when; held by the process that writes here
 
-NAME is the whole name, ending included, so a.txt and a.csv do not meet. Inputs are copied to processed/ and never moved:
+NAME is the whole name, ending included, so a.txt and a.csv do not meet. Inputs are copied to processed/, never moved:
 what is yours stays as it is, and the copy, which is the file as it was read, tells a later run that nothing is left to
 do. Results are files of their own as soon as they are reported, so a process that is killed loses only what it was
 computing; the next one computes that and nothing else. Other settings, or other bytes under the same name, are refused:
 their results are never mixed.
 """
 
-import hashlib
 import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from playground.batches import items as reading
-from playground.batches import storage, tables
+from playground.batches import jobs, storage, tables
 from playground.batches.filters import Filters
 from playground.batches.items import Item
+from playground.batches.jobs import Job
 from playground.batches.runner import Batch, Engine, Result
 from playground.denoisers import zoo
-from playground.engine import RunError
 from playground.recipe import RecipeError
 
 VERSION = 1
-ENDINGS = len(".jsonl")  # what is put after a name
-
-
-@dataclass
-class Job:
-    """An input file and what has become of it: `state` new, begun, finished, or unreadable with the `error`."""
-
-    name: str
-    data: bytes
-    place: Path  # the output folder
-    settings: dict
-    state: str = "new"
-    error: str | None = None
-    seed: int | None = None
-    done: int = 0
-    failed: int = 0
-    total: int = 0
-    repeated: int = 0  # results that were there already
-    seconds: float = 0.0
-
-    @property
-    def work(self) -> Path:
-        return self.place / "work" / self.name
-
-    @property
-    def plan(self) -> Path:
-        return self.work / "plan.json"
-
-    @property
-    def processed(self) -> Path:
-        return self.place / "processed" / self.name
-
-    def file(self, index: int) -> Path:
-        return self.work / f"{index:06}.json"
-
-    def facts(self) -> dict:
-        """For machines."""
-        names = ("state", "error", "seed", "done", "failed", "total", "repeated")
-        about = {"file": storage.printable(self.name)} | {name: getattr(self, name) for name in names}
-        return about | {"seconds": round(self.seconds, 3)}
 
 
 class Folder:
@@ -79,8 +37,8 @@ class Folder:
 
     def __init__(self, source: Path | str, place: Path | str, knobs: Mapping, filters: Filters | None = None):
         self.place, self.filters, self.base = Path(place), filters or Filters(), reading.checked(knobs)
-        paths, self.ignored = inputs(Path(source), self.place)
-        self.jobs = [_job(path, self.place, self._settings()) for path in paths]
+        paths, self.ignored = jobs.inputs(Path(source), self.place)
+        self.jobs = [jobs.made(path, self.place, self._settings()) for path in paths]
 
     def _settings(self) -> dict:
         device = os.environ.get("PLAYGROUND_DEVICE") or zoo.best_device()
@@ -94,7 +52,7 @@ class Folder:
         with storage.locked(storage.folder(self.place)):
             log = storage.Log(self.place / "log.jsonl")
             for job in self.jobs:
-                _find(job)  # once more: another process may have been here
+                jobs.find(job)  # once more: another process may have been here
             for job in self.jobs:
                 yield from self._job(job, rows, engine, log)
 
@@ -124,7 +82,9 @@ class Folder:
             return []
         if seed is None:
             storage.folder(job.work)
-            storage.write(job.plan, tables.line({"seed": base["seed"], "settings": job.settings, "input": _hash(job)}))
+            storage.write(
+                job.plan, tables.line({"seed": base["seed"], "settings": job.settings, "input": jobs.hashed(job)})
+            )
         job.seed, job.total, job.state = base["seed"], len(found), "begun"
         return found
 
@@ -143,77 +103,6 @@ class Folder:
             yield job, batch
 
 
-def inputs(source: Path, place: Path) -> tuple[list[Path], list[str]]:
-    """The input files, in the order of their names, and the names of other files beside them; folders inside are not
-    entered. Raises RecipeError."""
-    if not source.exists():
-        raise RecipeError("input", f"{storage.printable(source)} is not there.")
-    if place.exists() and not place.is_dir():
-        raise RecipeError("output", f"{storage.printable(place)} is a file; a folder is needed.")
-    inside = source.resolve() if source.is_dir() else source.resolve().parent
-    if inside == place.resolve() or place.resolve() in inside.parents:
-        raise RecipeError("output", f"{storage.printable(place)} holds the input; choose another folder.")
-    if not source.is_dir():
-        reading.kind_of(source.name)
-        return [source], []
-    files = sorted(path for path in source.iterdir() if path.is_file())
-    taken = [path for path in files if path.name.lower().endswith(reading.KINDS)]
-    if not taken:
-        kinds = ", ".join(reading.KINDS)
-        raise RecipeError("input", f"{storage.printable(source)} has no file that ends in {kinds}.")
-    return taken, [path.name for path in files if path not in taken]
-
-
-def _job(path: Path, place: Path, settings: dict) -> Job:
-    job = Job(path.name, b"", place, settings)
-    if len(os.fsencode(path.name)) + ENDINGS > 255:
-        job.error = f"file: its name has {len(os.fsencode(path.name))} bytes; allowed: {255 - ENDINGS}."
-        return job
-    try:
-        job.data = reading.file_bytes(path)
-    except OSError as error:
-        job.error = f"file: cannot be read ({error.strerror})."
-        return job
-    _find(job)
-    return job
-
-
-def _hash(job: Job) -> str:
-    return hashlib.sha256(job.data).hexdigest()
-
-
-def _find(job: Job) -> None:
-    """What earlier runs left of a job. Raises RecipeError where it is of something else."""
-    if job.error:
-        return
-    name, elsewhere = storage.printable(job.name), "choose another output folder."
-    ends = [job.processed, *(job.place / "output" / f"{job.name}.{kind}" for kind in ("jsonl", "csv"))]
-    if not job.plan.exists():
-        if there := next((path for path in ends if path.exists()), None):
-            raise RecipeError("output", f"{storage.printable(there)} is there and not from a batch; {elsewhere}")
-        return
-    try:
-        plan = json.loads(job.plan.read_text(encoding="utf-8"))
-        before, seed, found = plan["settings"], plan["seed"], plan["input"]
-    except (ValueError, KeyError, TypeError):
-        raise RunError(f"{storage.printable(job.plan)} is damaged; {elsewhere}") from None
-    if found != _hash(job):
-        raise RecipeError("input", f"{name} has changed since its results were begun there; {elsewhere}")
-    said = _difference(before, job.settings)
-    if said:
-        raise RecipeError("output", f"the results of {name} there were made with {said}; {elsewhere}")
-    job.state, job.seed = ("finished" if job.processed.exists() else "begun"), seed
-
-
-def _difference(before: Mapping, now: Mapping) -> str:
-    """Which setting differs, and how."""
-    flat = [dict(s) | dict(s["fields"]) | dict(s["filters"]) for s in (before, now)]
-    names = [name for name in dict.fromkeys([*flat[0], *flat[1]]) if name not in ("fields", "filters")]
-    told = ["not given" if name not in s else repr(s[name])[:40] for name in names for s in flat]
-    pairs = zip(names, told[::2], told[1::2], strict=True)
-    return ", ".join(f"{name} {then} and not {today}" for name, then, today in pairs if then != today)
-
-
 def _log(log: storage.Log, job: Job, result: Result) -> None:
     about = {"item": result.index, "place": result.place, "seconds": result.seconds, "tries": result.tries}
     log.add(result.status, file=storage.printable(job.name), **about, error=result.kind)
@@ -222,7 +111,7 @@ def _log(log: storage.Log, job: Job, result: Result) -> None:
 def _refuse(job: Job, log: storage.Log) -> None:
     """A file of which no item can be read: said in failed/, and tried again by the next run."""
     job.state = "unreadable"
-    if len(os.fsencode(job.name)) + ENDINGS <= 255:
+    if len(os.fsencode(job.name)) + jobs.ENDINGS <= 255:
         about = {"file": storage.printable(job.name), "error": job.error}
         storage.write(storage.folder(job.place / "failed") / f"{job.name}.jsonl", tables.line(about))
     log.add("unreadable", file=storage.printable(job.name))

@@ -191,9 +191,7 @@ class Batch:
     def _done(self, item: Item, outcome: dict, tries: int) -> Result:
         said = [outcome[name] for name in ("text", "tokens", "perplexity", "repetition")]
         marks = self.filters.marks(*said)
-        return Result(
-            item.index, item.place, item.id, "done", shown(item.recipe), marks=marks, tries=tries, **outcome
-        )
+        return Result(item.index, item.place, item.id, "done", shown(item.recipe), marks=marks, tries=tries, **outcome)
 
     def _counted(self, result: Result, item: Item | None) -> Result:
         self.done += result.status == "done"
