@@ -46,10 +46,10 @@ def test_edits_together_are_those_alone(family):
 @pytest.mark.parametrize("fields", [
     {"model": "stories-masked", "guidance": 1.5}, {"model": "stories-continuous", "guidance": 1.5, "sampler": "ode"},
     {"model": "stories-masked", "sampler": "threshold", "threshold": 0.3},
-    {"model": "stories-masked", "sampler": "ancestral", "refine": 2, "length": 24},
-    {"model": "stories-masked", "refine": 2, "length": 24}, {"model": "stories-continuous", "refine": 2, "length": 24},
-    {"model": "stories-uniform", "sampler": "entropy_bound", "bound": 9.0, "steps": 12},
-    {"model": "stories-uniform", "sampler": "entropy_bound", "bound": 9.0, "steps": 12, "refine": 2},
+    {"model": "stories-masked", "sampler": "ancestral", "refine": 1, "length": 16},
+    {"model": "stories-masked", "refine": 1, "length": 16}, {"model": "stories-continuous", "refine": 1, "length": 16},
+    {"model": "stories-uniform", "sampler": "entropy_bound", "bound": 9.0, "steps": 6},
+    {"model": "stories-uniform", "sampler": "entropy_bound", "bound": 9.0, "steps": 4, "refine": 1},
     {"model": "stories-masked", "sampler": "threshold", "block": 4},
 ])  # fmt: skip
 def test_other_knobs_together_are_those_alone(fields):
@@ -58,10 +58,10 @@ def test_other_knobs_together_are_those_alone(fields):
 
 def test_what_runs_together():
     def key(**fields):
-        return group(Recipe.parse({"model": "stories-masked", "length": 12, "steps": 3, "seed": 1} | fields))
+        return group(Recipe.parse({"model": "stories-masked", "steps": 3, "seed": 1} | fields))
 
     assert key(prompt="Tom") == key(prompt="A dog ran", seed=2, samples=3, pins={9: "x"})
-    assert len({key(prompt="Tom"), key(steps=4), key(length=13), key(text="A [[dog]] ran with Tom and Sue.")}) == 4
+    assert len({key(prompt="Tom"), key(steps=4), key(length=65), key(text="A [[dog]] ran")}) == 4
     assert key(block=4) is None and key(refine=1, sampler="threshold") is None and key(refine=1) is not None
     assert key(guidance=1.0) != key(guidance=1.0, prompt="Tom")
     baseline = {"model": "stories-autoregressive"}
@@ -98,5 +98,5 @@ def test_from_python():
     )
     assert [result["status"] for result in found] == ["done", "failed"]
     assert found[0]["text"] == playground.generate(**found[0]["recipe"]).text and "< 99" in found[0]["marks"][0]
-    with pytest.raises(RecipeError, match="^rows: 0 is out of range"):
+    with pytest.raises(RecipeError, match=r"^rows: 0 is out of range"):
         playground.batch(["Tom"], rows=0)

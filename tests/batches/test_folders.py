@@ -42,7 +42,7 @@ def run(*arguments, rows: int = 1, stop: int | None = None, **knobs) -> Folder:
     made = folder(*arguments, **knobs)
     running = made.run(rows)
     for _, (_, batch) in zip(range(10**6 if stop is None else stop + 1), running, strict=False):
-        assert batch is None or batch.total
+        assert batch is None or batch.total <= 3
     running.close()
     return made
 
@@ -125,7 +125,7 @@ def test_other_settings_are_refused(source, computed, stop):
 def test_another_precision_and_other_bytes_are_refused(source, monkeypatch):
     run(source, stop=1)
     monkeypatch.setenv("PLAYGROUND_DTYPE", "float16")
-    with pytest.raises(RecipeError, match="made with dtype"):
+    with pytest.raises(RecipeError, match=r"made with dtype"):
         run(source)
     monkeypatch.delenv("PLAYGROUND_DTYPE")
     (source / "a.txt").write_text("another\n")
@@ -187,7 +187,7 @@ def test_folders_that_cannot_be_used(source, tmp_path):
         with pytest.raises(RecipeError, match=said):
             Folder(source_, place, KNOBS)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(RecipeError, match="has no file that ends in .txt, .csv, .jsonl"):
+    with pytest.raises(RecipeError, match=r"has no file that ends in .txt, .csv, .jsonl"):
         Folder(tmp_path / "empty", tmp_path / "out", KNOBS)
 
 

@@ -61,7 +61,7 @@ def test_objects_and_strings_a_line_each():
     assert "half of a surrogate pair" in said[6] and said[7].startswith("line 11: text: has no hole")
     assert (
         said[8].startswith("line 12: is not JSON")
-        and found[4].kind == "unreadable"
+        and found[2].kind == "unreadable"
         and found[6].kind == "field nothing"
     )
 
@@ -101,7 +101,7 @@ def test_limits(monkeypatch, tmp_path):
         items.read_file(tmp_path / "a.txt", BASE)
     for value in ("ten", "0", "-1", "", "1e3"):
         monkeypatch.setenv("PLAYGROUND_BATCH_LINES", value)
-        with pytest.raises(RunError, match="PLAYGROUND_BATCH_LINES is .*; a whole number above 0 is needed"):
+        with pytest.raises(RunError, match=r"PLAYGROUND_BATCH_LINES is .*; a whole number above 0 is needed"):
             items.most_lines()
 
 
@@ -116,7 +116,7 @@ def test_a_line_that_is_too_long_is_said_and_the_others_go_on(monkeypatch):
 
 @pytest.mark.parametrize("given", ["Tom", {"prompt": "Tom"}, 3, None, b"Tom"])
 def test_what_is_no_list(given):
-    with pytest.raises(RecipeError, match="^items: are .*; a list of prompts"):
+    with pytest.raises(RecipeError, match=r"^items: are .*; a list of prompts"):
         items.listed(given, BASE)
 
 

@@ -14,8 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 def killed(tmp_path: Path, items: int, how: str, number: int) -> dict:
     (tmp_path / "in").mkdir()
-    bad = {"steps": 0}
-    given = [bad if i % 10 == 4 else {"prompt": f"Tom {i}", "id": str(i)} for i in range(items)]
+    given = [{"steps": 0} if i % 10 == 4 else {"prompt": f"Tom {i}", "id": str(i)} for i in range(items)]
     (tmp_path / "in" / "a.jsonl").write_text("".join(json.dumps(item) + "\n" for item in given))
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(Path(__file__).with_name("killing.py")), str(tmp_path), how, str(number)]
@@ -33,7 +32,8 @@ def ends(place: Path) -> dict:
     for result in done:
         result.pop("seconds")
     processed = (place / "processed" / "a.jsonl").read_bytes()
-    return {"done": done, "failed": failed, "processed": processed, "work": sorted(os.listdir(place / "work/a.jsonl"))}
+    work = sorted(path.name for path in (place / "work" / "a.jsonl").iterdir())
+    return {"done": done, "failed": failed, "processed": processed, "work": work}
 
 
 def check(tmp_path: Path, items: int) -> None:

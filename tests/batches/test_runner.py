@@ -95,7 +95,7 @@ def test_a_recipe_that_does_not_fit_is_not_tried():
     engine = Scripted()
     found = list(batch([{"prompt": "a b c d e f g h i j k l m n"}, {"steps": 0}, "ok"], engine).run())
     assert [(r.index, r.status, r.tries) for r in found] == [(0, "failed", 0), (1, "failed", 0), (2, "done", 1)]
-    assert found[0].error.startswith("item 1: prompt: is 14 tokens") and found[0].kind == "field prompt"
+    assert found[0].error.startswith("item 1: prompt: is 15 tokens") and found[0].kind == "field prompt"
     assert found[1].recipe == {"steps": 0} and engine.began == [["ok"]]
 
 
@@ -123,5 +123,5 @@ def test_closing_lets_go_of_the_engine():
 def test_rows():
     assert (Rows.parse(None), Rows.parse("4")) == (16, 4)
     for value in (0, 257, "many"):
-        with pytest.raises(RecipeError, match="^rows: "):
+        with pytest.raises(RecipeError, match=r"^rows: "):
             Rows.parse(value)
