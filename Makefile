@@ -16,7 +16,7 @@ test: .venv/test
 	$(BIN)/python -m pip install --quiet --requirement requirements.txt
 	touch $@
 
-.venv/test: requirements.txt requirements-test.txt
+.venv/test: requirements.txt requirements-ray.txt requirements-test.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --requirement requirements-test.txt
 	touch $@
