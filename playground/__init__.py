@@ -6,6 +6,7 @@ print(trace.text)
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -67,6 +68,24 @@ def race(lanes: list[str] | None = None, **fields) -> "Heat":
 
     *_, heat = record(Race.parse(fields | {"lanes": lanes}))
     return heat
+
+
+def batch(items: "list[str | dict] | Path", **fields) -> list[dict]:
+    """Write every item of a list, prompts or tables of Recipe fields, or of a .txt, .csv or .jsonl file given as a
+    Path, those of one shape together. `fields`: Recipe fields for all, which an item's own win over, `rows` that run
+    together at most, and the filters of playground.batches.filters. Returns what playground.batches.runner.Result says
+    of each, in order; one that could not be written has an `error`. Raises RecipeError on wrong fields, or a list or
+    file that cannot be read."""
+    from dataclasses import fields as of
+
+    from playground.batches import items as reading
+    from playground.batches.filters import Filters
+    from playground.batches.runner import Rows, run
+
+    filters = Filters.parse({f.name: fields.pop(f.name) for f in of(Filters) if f.name in fields})
+    rows, base = Rows.parse(fields.pop("rows", None)), reading.drawn(reading.checked(fields))
+    found = reading.read_file(items, base) if isinstance(items, Path) else reading.listed(items, base)
+    return [result.to_dict() for result in sorted(run(found, rows=rows, filters=filters), key=lambda r: r.index)]
 
 
 def stream(**fields) -> Iterator["Step"]:

@@ -52,6 +52,9 @@ def test_another_seed_gives_another_text(model):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("fields", [{}, {"guidance": 1.0}, {"prompt": ""}], ids=["prompt", "guidance", "unconditional"])
 def test_each_row_of_a_batch_equals_that_row_alone(model, dtype, fields):
+    if zoo.best_dtype("cpu") == "float32" and dtype != "float32":
+        fields = fields | {"length": 12, "steps": 2}  # a processor without bfloat16 of its own is slow at it
+
     def rows(seed, samples):
         prepared = Run(recipe(model, seed=seed, samples=samples, temperature=1.0, **fields))
         prepared.model = on_cpu(model, dtype)

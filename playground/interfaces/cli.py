@@ -10,7 +10,7 @@ from pathlib import Path
 from playground import __version__, interpolation
 from playground.denoisers import zoo
 from playground.engine import RunError, record
-from playground.interfaces import bench, doctor, export_command, facts, tables
+from playground.interfaces import batch_command, bench, doctor, export_command, facts, tables
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
 from playground.studies import grid
@@ -202,6 +202,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     lanes = next(f for f in fields(Race) if f.name == "lanes")
     _run_arguments(add("race", race), [lanes, *(KNOBS[name] for name in races.SHARED)])
+    sub = add("batch", batch_command.run)
+    _knobs(sub, batch_command.KNOBS)
+    batch_command.arguments(sub)
     sub = add("models", models)
     sub.add_argument("--json", action="store_true", help="Print JSON.")
     stages.arguments(add("train", train))

@@ -14,6 +14,7 @@ import torch
 
 from playground import __version__, engine
 from playground.denoisers import zoo
+from playground.denoisers.together import Turns
 from playground.denoisers.zoo import Model
 from playground.interfaces.tables import aligned
 from playground.recipe import Recipe
@@ -158,8 +159,9 @@ def _logits(model: Model) -> torch.Tensor:
 def _steps(model: Model) -> Iterator:
     recipe = Recipe.parse({"model": model.name, "length": LENGTH, "steps": STEPS, "seed": 1})
     ids = torch.full((1, LENGTH), PAD)
-    rngs = [torch.Generator().manual_seed(1)]
-    return engine.paced(engine.sampled(model, recipe, ids, torch.zeros_like(ids, dtype=torch.bool), rngs), model)
+    rngs, turns = [torch.Generator().manual_seed(1)], Turns(alone=True)
+    nothing = torch.zeros_like(ids, dtype=torch.bool)
+    return engine.paced(engine.sampled(model, recipe, ids, nothing, rngs, turns=turns), model, turns)
 
 
 def _with_memory(model: Model, run: Callable):

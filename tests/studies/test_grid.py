@@ -123,7 +123,7 @@ def test_the_left_to_right_model_stands_beside_each_temperature_and_length(study
 def test_cells_that_give_the_same_texts_are_run_once(monkeypatch):
     runs = []
     record = engine.record
-    monkeypatch.setattr(engine, "record", lambda recipe: runs.append(recipe.model) or record(recipe))
+    monkeypatch.setattr(engine, "record", lambda recipe, alone: runs.append(recipe.model) or record(recipe, alone))
     found = playground.compare(model=["stories-masked", "stories-autoregressive"], steps=[2, 3], **SHORT)
     assert runs == ["stories-masked", "stories-masked", "stories-autoregressive"]
     left, right = found.cells[2:]
@@ -133,8 +133,8 @@ def test_cells_that_give_the_same_texts_are_run_once(monkeypatch):
 def test_a_cell_that_fails_leaves_the_others_alone(monkeypatch):
     record = engine.record
 
-    def failing(recipe):
-        for trace in record(recipe):
+    def failing(recipe, alone):
+        for trace in record(recipe, alone):
             if recipe.steps == 2 and trace.end:
                 trace.end |= {"status": "error", "message": "no luck"}
             yield trace
