@@ -54,7 +54,7 @@ def compute(recipes: Sequence[Recipe]) -> list[dict]:
     computing, and the figures of `text`. Each text is that of `playground.generate` with the recipe alone. The time
     limit of a run holds for all of them together. Raises what a Run raises."""
     runs = [Run(recipe) for recipe in recipes]
-    *_, last = deque(paced(_steps(runs), runs[0].model), maxlen=1)
+    *_, last = deque(paced(_steps(runs), runs[0].model, runs[0].turns), maxlen=1)
     rows = len(last.tokens)
     found, at = [], 0
     for run in runs:
@@ -104,7 +104,9 @@ def _steps(runs: list[Run]) -> Iterator[Step]:
         torch.cat([getattr(run.canvas, name) for run in runs]) for name in ("ids", "fixed", "after_pins")
     )
     rngs = [torch.Generator().manual_seed(seed) for run in runs for seed in run.recipe.seeds]
-    return sampled(runs[0].model, runs[0].recipe, ids, fixed, rngs, apart if runs[0].recipe.text else None)
+    return sampled(
+        runs[0].model, runs[0].recipe, ids, fixed, rngs, apart if runs[0].recipe.text else None, runs[0].turns
+    )
 
 
 def _part(step: Step, rows: slice, of: int) -> Step:

@@ -173,7 +173,7 @@ def test_stop_keeps_the_partial_run_and_its_link_and_ends_the_work(page, closed)
     page.wait_for_function(f"{link}?.includes('seed=12') && {link}.includes('steps=4')")
 
 
-def test_two_visitors_see_their_own_runs_and_one_waits_for_the_other(page, chromium, arrive, closed):
+def test_visitors_see_their_own_runs_at_the_same_time_and_a_third_waits(page, visitor, chromium, arrive, closed):
     other = arrive(chromium.new_context())
     for tab, seed in ((page, 101), (other, 202)):
         set_knob(tab, "seed", seed)
@@ -186,7 +186,9 @@ def test_two_visitors_see_their_own_runs_and_one_waits_for_the_other(page, chrom
         assert shown["steps"] == list(range(33))
 
     closed.clear()
+    third = arrive(visitor)
     start_a_long_run(page)
+    start_a_long_run(third)
     set_knob(other, "steps", 5)
     mark(other)
     other.click("#run")
@@ -197,8 +199,10 @@ def test_two_visitors_see_their_own_runs_and_one_waits_for_the_other(page, chrom
     wait_for_end(page, "stopped")
     page.wait_for_timeout(1000)
     assert len(closed) == 1  # the run that was given up in the line never began
-    other.click("#run")
+    other.click("#run")  # beside the one that still goes on
     assert wait_for_end(other)["steps"] == list(range(6))
+    third.click("#stop")
+    wait_for_end(third, "stopped")
     other.context.close()
 
     closed.clear()
