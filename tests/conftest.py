@@ -2,15 +2,21 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+from absl import logging
 
 # Read when torch is first imported: its threads sleep while they wait, so that a busy machine slows the tests a
 # little and not tenfold.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # a core for each worker
+
+# rouge-score brings a log handler that closes the stream it was made with once another stands in its place and logging
+# is set up anew, as a web server does; under pytest that is where the output of all tests goes.
+logging.get_absl_handler().python_handler.stream = sys.__stderr__
 
 ROOT = Path(__file__).parents[1]
 FLAGS = [

@@ -1,8 +1,10 @@
 """How fast is this machine? Measured now and then, for what a run is expected to take."""
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from playground.canvas import Canvas
 from playground.denoisers import zoo
@@ -45,16 +47,18 @@ def _pace(model: str, period: float) -> Pace:
 
 
 def _per_evaluation(recipe: Recipe) -> float:
-    """Seconds, the lower of two runs of a few evaluations each, without the first, which warms up."""
+    """Seconds, the lower of two runs of a few evaluations each, without the first, which warms up. A model that fails
+    is expected to take none: its own run says why."""
     return min(_timed(recipe) for _ in range(2))
 
 
 def _timed(recipe: Recipe) -> float:
-    run, times = record(recipe), []
-    for _ in range(EVALUATIONS + 1):
-        next(run)
-        times.append(time.perf_counter())
-    run.close()
+    times = []
+    with closing(record(recipe, alone=True)) as run:
+        for trace in islice(run, EVALUATIONS + 1):
+            if trace.end:
+                return 0.0
+            times.append(time.perf_counter())
     return (times[-1] - times[1]) / (EVALUATIONS - 1)
 
 

@@ -97,6 +97,8 @@ def test_the_recorded_race_is_replayed_without_asking_the_server_and_fits_a_phon
 
 
 def test_a_live_race_any_prompt_errors_as_sentences_and_a_reload(race):
+    race.wait_for_timeout(300)
+    go_to(race, 1000)  # the recorded race may have begun to play only now
     before = lines(race)
     fill(race, "prompt", "<b>word</b> " * 60)
     race.click("#race-run")

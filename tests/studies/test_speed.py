@@ -2,6 +2,7 @@
 
 import pytest
 
+from playground.engine import Run, RunError
 from playground.recipe import Recipe
 from playground.studies import speed
 from playground.studies.speed import Pace, expected
@@ -12,6 +13,16 @@ def test_a_pace_is_kept_for_a_while_and_grows_with_the_cells(monkeypatch):
     for model in ("stories-masked", "stories-autoregressive"):
         assert speed.pace(model) is speed.pace(model)
         assert speed.pace(model).seconds(10, 640) >= speed.pace(model).seconds(10, 64) > 0
+
+
+def test_a_model_that_fails_is_expected_to_take_nothing(monkeypatch):
+    def failing(run):
+        raise RunError("Step 1 gave numbers that are not finite.")
+        yield
+
+    monkeypatch.setattr(Run, "steps", failing)
+    monkeypatch.setattr(speed.time, "monotonic", lambda: 11 * speed.FRESH)
+    assert expected(Recipe.parse({"model": "stories-masked", "steps": 8})) == 0
 
 
 @pytest.mark.parametrize(
