@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -77,25 +77,33 @@ class Run:
         """This run as a Trace that grows: yielded before the first step, after each, and once more when it is closed.
         A RunError closes the trace, with what was done kept, and is its message."""
         trace = Trace.begin(self.recipe, self.model, self.canvas)
-        try:
-            self._log("run began", trace, private=self.recipe.to_dict())
-            yield trace
-            try:
-                for step in self.steps():
-                    trace.add(step)
-                    yield trace
-                trace.close("finished", **(editing.verdict(self.model, self.canvas, step) if self.recipe.text else {}))
-            except RunError as error:
-                trace.close("error", str(error))
-            yield trace
-        finally:  # also where whoever reads this stops, or closes the page
-            end = trace.end or {"status": "stopped", "message": ""}
-            waited = round(self.turns.waited, 3)
-            self._log("run ended", trace, step=trace.frames[-1]["s"], waited=waited, **_of(end, "status", "message"))
 
-    def _log(self, event: str, trace: Trace, **facts) -> None:
-        recipe = _of(self.recipe.to_dict(), "model", "sampler", "length", "steps", "samples")
-        log.event(event, run=trace.run, **recipe, seconds=round(trace.seconds, 3), **facts)
+        def finished(last: Step) -> dict:
+            return editing.verdict(self.model, self.canvas, last) if self.recipe.text else {}
+
+        yield from written(trace, self.steps(), self.turns, finished)
+
+
+def written(trace: Trace, steps: Iterator[Step], turns: Turns, finished: Callable[[Step], dict]) -> Iterator[Trace]:
+    """A trace that grows by steps, as Run.record gives it, and two lines in the log. `finished` says from the last step
+    what the trace's end has besides; its texts are there by then."""
+    recipe = _of(trace.recipe.to_dict(), "model", "sampler", "length", "steps", "samples")
+    log.event("run began", run=trace.run, **recipe, private=trace.recipe.to_dict())
+    try:
+        yield trace
+        try:
+            for step in steps:
+                trace.add(step)
+                yield trace
+            trace.close("finished", **finished(step))
+        except RunError as error:
+            trace.close("error", str(error))
+        yield trace
+    finally:  # also where whoever reads this stops, or closes the page
+        end = trace.end or {"status": "stopped", "message": ""}
+        seconds = {"seconds": round(trace.seconds, 3), "waited": round(turns.waited, 3)}
+        ended = {"step": trace.frames[-1]["s"]} | seconds | _of(end, "status", "message")
+        log.event("run ended", run=trace.run, **recipe, **ended)
 
 
 def paced(sampler: Iterator[Step], model: Model, turns: Turns) -> Iterator[Step]:

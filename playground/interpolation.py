@@ -11,7 +11,7 @@ from playground.canvas import Canvas, encode
 from playground.denoisers import zoo
 from playground.denoisers.together import Turns
 from playground.denoisers.zoo import Model
-from playground.engine import RunError, paced
+from playground.engine import paced, written
 from playground.quality import BundledJudge
 from playground.recipe import MAX_PROMPT_CHARACTERS, Recipe, RecipeError, check_ranges, knob, typed
 from playground.samplers.alignment import Pairing
@@ -114,7 +114,7 @@ class Path:
     before any computing."""
 
     def __init__(self, blend: Blend):
-        self.blend = blend.resolved()
+        self.blend, self.turns = blend.resolved(), Turns()
         self.model = zoo.load(blend.recipe.model)
         ids = [_encode(name, getattr(blend, name), self.model.tokenizer) for name in blend.texts]
         self.c = torch.tensor(ids[2]) if len(ids) > 2 else None
@@ -129,12 +129,11 @@ class Path:
 
     def steps(self) -> Iterator[Step]:
         """The path, one function evaluation at a time, with a row for each point. Raises RunError."""
-        blend, turns = self.blend, Turns()
-        denoiser = turns.of(self.model.denoiser)
+        blend, denoiser = self.blend, self.turns.of(self.model.denoiser)
         options = blend.knobs | {"schedule": schedule_for(blend.recipe.schedule, denoiser)}
         options |= {} if self.c is None else {"c": self.c}
         rng = torch.Generator().manual_seed(blend.recipe.seed)
-        return paced(METHODS[blend.method](denoiser, self.points, rng, **options), self.model, turns)
+        return paced(METHODS[blend.method](denoiser, self.points, rng, **options), self.model, self.turns)
 
 
 def record(blend: Blend) -> Iterator[Trace]:
@@ -146,16 +145,7 @@ def record(blend: Blend) -> Iterator[Trace]:
     trace.head["rows"] = [{"seed": path.blend.recipe.seed, "weight": weight} for weight in path.blend.weights]
     note = _note(points) if path.c is None else ""
     trace.head |= {"blend": path.blend.to_dict(), "note": note}
-    yield trace
-    try:
-        for step in path.steps():
-            trace.add(step)
-            yield trace
-        trace.close("finished")
-        trace.end["path"] = described(trace.texts, path)
-    except RunError as error:
-        trace.close("error", str(error))
-    yield trace
+    yield from written(trace, path.steps(), path.turns, lambda last: {"path": described(trace.texts, path)})
 
 
 def described(texts: list[str], path: Path) -> dict:

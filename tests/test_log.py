@@ -47,6 +47,12 @@ def test_one_that_is_closed_is_stopped_at_its_step(lines):
     ]  # fmt: skip
 
 
+def test_a_path_is_logged_as_a_run_is(lines):
+    written = lines()
+    trace = playground.interpolate("Tom had a ball.", SECRET, points=5, steps=2, seed=1)
+    assert [(line["event"], line["run"]) for line in written()] == [("run began", trace.run), ("run ended", trace.run)]
+
+
 def test_debug_has_the_recipe_and_off_has_nothing(lines):
     written = lines("debug")
     playground.generate(prompt=SECRET, length=16, steps=1, seed=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playground.interfaces import static_site, tables
 from playground.recipe import RecipeError
-from playground.trace import Trace, TraceError
+from playground.trace import Trace
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,8 @@ def run(options) -> None:
         raise RecipeError(
             "to", f"{options.to!r} has another ending; allowed: a file that ends in {', '.join(WRITERS)}{pictures}."
         )
-    content = WRITERS[path.suffix](_load(Path(options.trace)), options.trace)
+    trace = static_site.from_file("trace", Path(options.trace), Trace.from_json)
+    content = WRITERS[path.suffix](trace, options.trace)
     path.write_text(static_site.well_formed(content), encoding="utf-8", newline="")
 
 
@@ -45,17 +46,6 @@ def _site(options) -> None:
     runs = [run for path in options.traces for run in static_site.recorded(Path(path))] + static_site.examples()
     static_site.write(static_site.pages(runs), folder)
     print(f"{len(runs)} runs: {folder / 'index.html'}")
-
-
-def _load(path: Path) -> Trace:
-    try:
-        return Trace.from_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RecipeError("trace", f"{str(path)!r} cannot be read ({error.strerror}).") from None
-    except UnicodeDecodeError:
-        raise RecipeError("trace", f"{str(path)!r} is not UTF-8 text, so it is not a trace file.") from None
-    except TraceError as error:
-        raise RecipeError("trace", f"{str(path)!r}: {error}") from None
 
 
 def _page(trace: Trace, name: str) -> str:

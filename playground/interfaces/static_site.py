@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,17 +63,21 @@ def examples() -> list[Recorded]:
     return found
 
 
+def from_file(name: str, path: Path, parse: Callable):
+    """What `parse` makes of a trace file's text. Raises RecipeError of the field `name`."""
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecipeError(name, f"{str(path)!r} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise RecipeError(name, f"{str(path)!r} is not UTF-8 text, so it is not a trace file.") from None
+    except TraceError as error:
+        raise RecipeError(name, f"{str(path)!r}: {error}") from None
+
+
 def recorded(path: Path) -> list[Recorded]:
     """The run of a trace file, or the lanes of a race's. Raises RecipeError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        traces = list(_lanes(text)) or [Trace.from_json(text)]
-    except OSError as error:
-        raise RecipeError("traces", f"{str(path)!r} cannot be read ({error.strerror}).") from None
-    except UnicodeDecodeError:
-        raise RecipeError("traces", f"{str(path)!r} is not UTF-8 text, so it is not a trace file.") from None
-    except TraceError as error:
-        raise RecipeError("traces", f"{str(path)!r}: {error}") from None
+    traces = from_file("traces", path, lambda text: list(_lanes(text)) or [Trace.from_json(text)])
     names = [path.stem]
     if len(traces) > 1:
         names = [f"{path.stem} {trace.head['model'].get('name')}" for trace in traces]

@@ -8,6 +8,7 @@ from playground.studies.grid import Axis, Cell, Study
 from playground.studies.summary import real, summary
 
 SHORTEST = 16  # written tokens below which there is no real text to be compared with
+MANYFOLD = 9.0  # a growth that is plainer in times than in percent
 UNSEEN = 0.005  # a change that a rounded percentage does not show
 LITTLE, MUCH = 0.9, 2.0  # of real text's entropy and of its repetition: texts beyond these are said to be monotonous
 
@@ -84,6 +85,8 @@ def _moves(share: float, error: float | None) -> str:
     amount = f"{abs(share):.0%}" if error is None else f"{100 * abs(share):.0f} ± {100 * error:.0f}%"
     if abs(share) < max(error or 0.0, UNSEEN):
         return f"does not change measurably ({100 * share:+.0f}{'' if error is None else f' ± {100 * error:.0f}'}%)"
+    if share >= MANYFOLD:
+        return f"rises to {1 + share:.0f}{'' if error is None else f' ± {error:.0f}'} times as much"
     return f"{'rises' if share > 0 else 'falls'} {amount}"
 
 

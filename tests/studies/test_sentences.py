@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from playground.recipe import Recipe
+from playground.studies import sentences
 from playground.studies.figures import Spread
 from playground.studies.grid import Axis, Cell, Grid
 from playground.studies.sentences import change, said, shown
@@ -102,3 +103,15 @@ def test_real_text_was_read_by_the_weights_that_are_here():
 
     measured = json.loads(REAL.read_text(encoding="utf-8"))
     assert measured["weights"] == fingerprint("stories-autoregressive")
+
+
+@pytest.mark.parametrize(
+    ("share", "error", "sentence"),
+    [
+        (502.2, None, "rises to 503 times as much"),
+        (11.0, 2.2, "rises to 12 ± 2 times as much"),
+        (8.9, None, "rises 890%"),
+    ],
+)
+def test_what_grows_manyfold_is_said_in_times(share, error, sentence):
+    assert sentences._moves(share, error) == sentence
