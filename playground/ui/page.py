@@ -1,9 +1,8 @@
 """The page: its tabs and how it is launched."""
 
-import os
-
 import gradio as gr
 
+from playground import environment
 from playground.denoisers import zoo
 from playground.interfaces import api
 from playground.studies.race import FEWEST, contenders
@@ -12,7 +11,6 @@ from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
 Watch a small language model write a whole text at once, step by step, out of noise. It runs live, here, on a CPU."""
-QUEUE = 12  # visitors who may wait; the next one is told that the page is busy
 
 
 def build() -> gr.Blocks:
@@ -36,7 +34,7 @@ def build() -> gr.Blocks:
             with gr.Tab("Race"):
                 race.build(raced, page)
         api.publish()
-    return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
+    return page.queue(max_size=environment.count("PLAYGROUND_QUEUE"), default_concurrency_limit=1, api_open=False)
 
 
 def _settings(key: str) -> gr.BrowserState:
@@ -47,7 +45,7 @@ def _settings(key: str) -> gr.BrowserState:
 def launch(page: gr.Blocks, port: int | None = None, host: str | None = None, **options):
     """Serve the page, on 127.0.0.1 unless `host` or GRADIO_SERVER_NAME says otherwise (hosts set it)."""
     return page.launch(
-        server_name=host or os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), server_port=port, theme=theme(), css=CSS,
+        server_name=host or environment.text("GRADIO_SERVER_NAME"), server_port=port, theme=theme(), css=CSS,
         head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(),
         ssr_mode=False, run_history=False, show_error=False, max_file_size="1mb", enable_monitoring=False,
         footer_links=["api", "settings"], **options,
