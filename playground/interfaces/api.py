@@ -17,7 +17,8 @@ from playground.denoisers import zoo
 from playground.engine import RunError, record
 from playground.interfaces import access, facts, zerogpu
 from playground.interpolation import Blend
-from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError, knob
+from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError, bounds, knob
+from playground.samplers import SAMPLERS
 from playground.studies import grid
 from playground.studies import race as races
 from playground.studies.grid import Grid, Study
@@ -43,13 +44,14 @@ class Items:
 
 
 def generate(**values) -> dict:
-    """Run one recipe and return its text with the facts of the run."""
+    """A small text diffusion model, trained on simple stories, writes a row of tokens all at once, in steps, from a
+    prompt or from nothing. Returns the text, with the facts of the run and the recipe that gives it again."""
     return facts.summary(_finished(lambda: record(Recipe.parse(values))))
 
 
 def stream(**values) -> Iterator[dict]:
-    """Run one recipe and return its text as it resolves: after each step where the run is and the texts so far, with
-    status running; last what generate returns, with status finished. Cancel the job to stop it."""
+    """As generate, live: after each step how far the run is and the texts so far, with status running; last what
+    generate returns, with status finished. Cancelling the job stops it."""
     yield from _live(facts.step, facts.summary, lambda: record(Recipe.parse(values)))
 
 
@@ -189,6 +191,18 @@ def _with_signature(function, knobs: list, not_given: dict | None = None):
     endpoint.__signature__ = signature
     endpoint.__name__ = function.__name__
     endpoint.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": dict}
-    lines = [f"    {f.name}: {f.metadata['help']}" for f in knobs]
-    endpoint.__doc__ = "\n".join([function.__doc__, "", "Args:", *lines])
+    lines = [f"    {f.name}: {f.metadata['help']}{_allowed(f)}" for f in knobs]
+    endpoint.__doc__ = "\n".join([inspect.cleandoc(function.__doc__), "", "Args:", *lines])
     return access.admitted(endpoint, by_program=True)
+
+
+def _allowed(f) -> str:
+    """What may be given for a knob, in a sentence for machines and people."""
+    low, high = bounds(f)
+    if low is not None:
+        return f" {'Whole numbers' if f.type is int else 'Numbers'} from {low} to {high}."
+    if f.name == "sampler":
+        samplers = (f"{family}: {', '.join(SAMPLERS[family])}" for family in dict.fromkeys(zoo.catalogue().values()))
+        return f" Not given, the first of its family; {'; '.join(samplers)}."
+    choices = f.metadata["choices"]
+    return f" One of {', '.join(choices(None))}." if choices else ""

@@ -1,5 +1,7 @@
 """The page: its tabs and how it is launched."""
 
+from importlib.util import find_spec
+
 import gradio as gr
 
 from playground import environment
@@ -43,10 +45,13 @@ def _settings(key: str) -> gr.BrowserState:
 
 
 def launch(page: gr.Blocks, port: int | None = None, host: str | None = None, **options):
-    """Serve the page, on 127.0.0.1 unless `host` or GRADIO_SERVER_NAME says otherwise (hosts set it)."""
+    """Serve the page, on 127.0.0.1 unless `host` or GRADIO_SERVER_NAME says otherwise (hosts set it), and its API to
+    MCP clients too where the package mcp is installed."""
     return page.launch(
         server_name=host or environment.text("GRADIO_SERVER_NAME"), server_port=port, theme=theme(), css=CSS,
         head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(),
-        ssr_mode=False, run_history=False, show_error=False, max_file_size="1mb", enable_monitoring=False,
-        footer_links=["api", "settings"], **options,
+        mcp_server=find_spec("mcp") is not None, ssr_mode=False, run_history=False, show_error=False,
+        max_file_size="1mb", enable_monitoring=False, footer_links=["api", "settings"],
+        _frontend=False,  # else Gradio asks for the page, and gives up where a busy machine takes over three seconds
+        **options,
     )  # fmt: skip
