@@ -68,7 +68,3 @@ function createCompareTable(labels, onOpen) {
 
   return { element, begin, draft, fill, fail, mark };
 }
-
-function threeDigits(value) {
-  return value >= 100 ? String(Math.round(value)) : value.toPrecision(3);
-}

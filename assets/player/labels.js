@@ -113,3 +113,7 @@ const DEFAULT_LABELS = {
 function fillLabel(template, values) {
   return template.replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key]) : whole));
 }
+
+function threeDigits(value) {
+  return value >= 100 ? String(Math.round(value)) : value.toPrecision(3);
+}

@@ -30,12 +30,19 @@ def line(data) -> str:
 
 
 def csv_text(results: Iterable[Mapping]) -> str:
-    """A line for each result, under COLUMNS: `prompt` or `edited`, the text with its holes, is what it was made from;
+    """The line of COLUMNS, then `csv_lines`."""
+    return _csv([COLUMNS]) + csv_lines(results)
+
+
+def csv_lines(results: Iterable[Mapping]) -> str:
+    """A line for each result, for COLUMNS: `prompt` or `edited`, the text with its holes, is what it was made from;
     `marks` are joined by "; ", `texts` and `recipe` are JSON. Lines end as RFC 4180 has it."""
+    return _csv([protected(cell) for cell in _row(result)] for result in results)
+
+
+def _csv(rows: Iterable[Iterable]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    writer.writerows([protected(cell) for cell in _row(result)] for result in results)
+    csv.writer(out).writerows(rows)
     return out.getvalue()
 
 

@@ -165,6 +165,14 @@ def restore(saved: dict | None) -> list:
     return [values[name] for name in NAMES]
 
 
+def call(saved: dict) -> dict:
+    """The fields of a call that leads the saved path. Raises RecipeError."""
+    path = Blend.parse(dict(zip(NAMES, restore(saved or None), strict=True)))
+    fields = path.to_dict()
+    names = [*path.texts, "method", "points", *path.knobs, "model", "seed"]
+    return {name: fields[name] for name in names if (name, fields[name]) != ("seed", -1)}
+
+
 def _method(method: str) -> str:
     if not (isinstance(method, str) and method in METHODS):
         sentence = f"method: {str(method)[:40]!r} is unknown; allowed: {', '.join(METHODS)}."

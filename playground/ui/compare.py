@@ -17,7 +17,7 @@ from playground.interfaces import zerogpu
 from playground.recipe import Recipe, RecipeError
 from playground.samplers import SAMPLERS
 from playground.schedules import SCHEDULES
-from playground.studies.grid import SWEPT, Cell, Grid, Study
+from playground.studies.grid import RECIPE_FIELDS, STEPS, SWEPT, Cell, Grid, Study
 from playground.studies.sentences import said, shown
 from playground.ui import knobs, plots, runs, study_plots
 from playground.ui.runs import QUIET, duration, plain
@@ -329,6 +329,20 @@ def restore(saved: dict | None) -> list:
         return kept
     except (RecipeError, TypeError, KeyError):  # a visitor can write anything there
         return [gr.skip()] * len(NAMES)
+
+
+def call(saved: dict) -> dict:
+    """The fields of a call that runs the saved grid. Raises RecipeError."""
+    opened = {"prompt": opening().prompt, "model": opening().model, "steps": STEPS}
+    grid = grid_of(tuple(saved[name] for name in NAMES)) if saved else Grid.parse(opened)
+    axes = {axis.name: list(axis.values) for axis in grid.axes}
+    names = [name for name in RECIPE_FIELDS if name not in axes]
+    own = {
+        name: value
+        for name, value in grid.to_dict().items()
+        if name in ("reference", "judge") and value != getattr(Grid(), name)
+    }
+    return {"sweep": axes, "seeds": grid.seeds} | own | knobs.given(grid.recipes[0], names)
 
 
 def _family(model: str) -> str:

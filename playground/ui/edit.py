@@ -10,7 +10,7 @@ import gradio as gr
 from playground.denoisers import zoo
 from playground.engine import record
 from playground.marks import MOST
-from playground.recipe import MAX_PROMPT_CHARACTERS, Recipe, RecipeError
+from playground.recipe import EDIT_FIELDS, MAX_PROMPT_CHARACTERS, Recipe, RecipeError
 from playground.selection import NoRoom, asked, suited
 from playground.ui import knobs, runs
 from playground.ui.runs import QUIET, plain
@@ -36,6 +36,7 @@ EXAMPLES = [
     "The dragon was lonely. Nobody wanted to play with him. At the end of the day, the dragon had a new friend.",
 ]  # fmt: skip
 SELECTED = " the ball rolled into the river and Lily was very sad."
+CALLED = "The dog ran to the [[park]] and was happy."  # the text of a call; the visitor's own stays in the browser
 STORAGE = "diffusion-lm-playground-history"
 ASK_WATCH = """() => {
   const [watched, editor] = ["#watch-canvas", "#edit-canvas"].map((id) => document.querySelector(id + " .dlm-host"));
@@ -153,6 +154,12 @@ def restore(saved: dict | None) -> list:
     except (RecipeError, AttributeError):  # a visitor can write anything there
         recipe, strength = opening(), opening().strength
     return [strength if name == "strength" else getattr(recipe, name) for name in NAMES]
+
+
+def call(saved: dict) -> dict:
+    """The fields of a call that edits a text with the saved knobs. Raises RecipeError."""
+    recipe = Recipe.parse(dict(zip(NAMES, restore(saved), strict=True)) | {"text": CALLED})
+    return knobs.given(recipe, EDIT_FIELDS)
 
 
 def _nonce() -> str:

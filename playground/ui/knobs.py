@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import gradio as gr
 
+from playground.batches.compute import shown
 from playground.recipe import Recipe, bounds, format_pins
 from playground.samplers import SAMPLERS
 from playground.samplers import knobs as heard_by
@@ -17,6 +18,13 @@ STEPS = {float: 0.05, int: 1}
 
 class Slider(gr.Slider):
     """A slider whose number box is checked by Recipe.parse alone."""
+
+    def preprocess(self, payload):
+        return payload
+
+
+class Number(gr.Number):
+    """A box for a number, checked by the class that has the knob alone."""
 
     def preprocess(self, payload):
         return payload
@@ -56,6 +64,12 @@ def component(name: str, settings, **kwargs):
         return gr.Textbox(value, **about)
     low, high = bounds(f)
     return Slider(low, SHOWN_MAXIMUM.get(name, high), value=value, step=STEPS[f.type], **about)
+
+
+def given(recipe: Recipe, names: list[str]) -> dict:
+    """Those of the named fields that a call has to name to run this recipe; a seed that is not drawn is not named."""
+    found = shown(recipe).items()
+    return {name: value for name, value in found if name in names and (name, value) != ("seed", -1)}
 
 
 def heard_by_any() -> set[str]:

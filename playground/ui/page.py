@@ -8,7 +8,7 @@ from playground import environment
 from playground.denoisers import zoo
 from playground.interfaces import api
 from playground.studies.race import FEWEST, contenders
-from playground.ui import blend, compare, edit, plots, race, server, token_canvas, watch
+from playground.ui import batch, blend, compare, edit, plots, race, server, token_canvas, watch
 from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
@@ -20,8 +20,9 @@ def build() -> gr.Blocks:
     with gr.Blocks(
         title="Diffusion LM Playground", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)
     ) as page:
-        tabs = ("", "-edit", "-blend", "-compare", "-race")
-        watched, edited, blended, compared, raced = (_settings("diffusion-lm-playground" + tab) for tab in tabs)
+        tabs = ("", "-edit", "-blend", "-compare", "-race", "-batch")
+        watched, edited, blended, compared, raced, batched = (_settings("diffusion-lm-playground" + t) for t in tabs)
+        calls = {"generate": (watched, watch.call), "stream": (watched, watch.call), "infill": (edited, edit.call)}
         gr.Markdown(TITLE, elem_id="title")
         with gr.Tab("Watch"):
             watch.build(watched, page)
@@ -30,11 +31,16 @@ def build() -> gr.Blocks:
         if "continuous" in zoo.catalogue().values():  # a path needs embeddings
             with gr.Tab("Blend"):
                 blend.build(blended, page)
+            calls["interpolate"] = (blended, blend.call)
         with gr.Tab("Compare") as tab:
             compare.build(compared, page, tab)
+        calls["compare"] = (compared, compare.call)
         if len(contenders()) >= FEWEST:
             with gr.Tab("Race"):
                 race.build(raced, page)
+            calls["race"] = (raced, race.call)
+        with gr.Tab("API & batch") as tab:
+            batch.build(batched, page, tab, calls)
         api.publish()
     return page.queue(max_size=environment.count("PLAYGROUND_QUEUE"), default_concurrency_limit=1, api_open=False)
 

@@ -124,3 +124,9 @@ def restore(saved: dict | None) -> list:
     except RecipeError:
         values = opening().to_dict()
     return [values[name] for name in NAMES]
+
+
+def call(saved: dict) -> dict:
+    """The fields of a call that runs the saved race. Raises RecipeError."""
+    fields = Race.parse(dict(zip(NAMES, restore(saved or None), strict=True))).to_dict()
+    return {name: value for name, value in fields.items() if (name, value) != ("seed", -1)}

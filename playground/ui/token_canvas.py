@@ -13,7 +13,7 @@ from playground.interfaces.player import source
 TEMPLATE = '<div class="dlm-host"></div>'
 CREATE = {
     "": "createPlayer", "editor": "createEditor", "blend": "createBlend", "compare": "createCompare",
-    "race": "createRace",
+    "race": "createRace", "batch": "createBatch",
 }  # fmt: skip
 GLUE = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
@@ -28,7 +28,7 @@ class TokenCanvas(gr.HTML):
     """Draws a Trace, on a page that has `head()`: `value` is a trace file's JSON or one message of a live run
     (`Trace.message`). With `storage`, the key of a history in the browser, an editor is around it: `value` may be
     {document: {ids, pieces}, label, select?, initial?} too. With `around` "blend" it shows a path, with "compare" a
-    grid of runs, with "race" a Heat.
+    grid of runs, with "race" a Heat, with "batch" many texts.
     Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes; an editor's
     `go` has {ids, holes, pins, text} as event data. `pin` and `unpin` have {row, position, token, seed}. Any client can
     send any value there, so listeners check it.

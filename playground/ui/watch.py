@@ -11,7 +11,7 @@ import gradio as gr
 from playground.canvas import pin_for
 from playground.denoisers import zoo
 from playground.engine import record
-from playground.recipe import Recipe, RecipeError, bounds, format_pins
+from playground.recipe import GENERATE_FIELDS, Recipe, RecipeError, bounds, format_pins
 from playground.ui import knobs, plots, runs
 from playground.ui.runs import QUIET, plain
 from playground.ui.token_canvas import TokenCanvas
@@ -161,6 +161,13 @@ def restore(saved: dict | None, request: gr.Request) -> list:
     except RecipeError as error:
         what = "This link" if query else "The saved settings"
         return [*_values(opening()), False, f"{what} could not be used. {plain(error)}"]
+
+
+def call(saved: dict) -> dict:
+    """The fields of a call that runs what the saved knobs ask for. Raises RecipeError."""
+    kept = saved or {"prompt": opening().prompt}
+    recipe = Recipe.parse({name: value for name, value in kept.items() if (name, value) != ("seed", "")})
+    return knobs.given(recipe, GENERATE_FIELDS)
 
 
 def complain(complaint: str) -> None:

@@ -1,0 +1,30 @@
+"use strict";
+
+// Every string of the batch that a visitor can read.
+const BATCH_LABELS = {
+  recorded: "This batch was recorded. Write or upload prompts of your own and press Write all.",
+  table: "What was asked for, and what was written",
+  place: "#",
+  asked: "Asked for",
+  written: "Written",
+  nothing: "(no prompt)",
+  pending: "…",
+  working: "being written",
+  left_out: "not written",
+  empty: "(no text)",
+  more: "and {n} more in the files",
+  tokens: "{n} tokens",
+  perplexity: "perplexity {n}",
+  repetition: "repetition {n}",
+  seed: "seed {n}",
+  begun: "{n} to write, about {seconds} s",
+  going: "{k} of {n} written{failed} · about {left} s left",
+  failed_too: ", {n} failed",
+  finished: "{k} of {n} written{failed} in {seconds} s",
+  stopped: "Stopped. {k} of {n} are written and kept.",
+  watch: "Watch ↗",
+  watch_of: "Run {place} in Watch, in a new tab",
+  hint: "Files hold every text with its recipe and figures; a text is opened in Watch with its own seed.",
+  jsonl: "Download JSONL",
+  csv: "Download CSV",
+};
