@@ -10,7 +10,7 @@ from playground.studies.race import contenders, usual_lanes
 PROMPTS = ("", "Once upon a time", "Tom had a red ball.", "The dog ran to the park and")
 KNOBS = (  # of /generate, besides the samplers
     {"guidance": 1.5, "prompt": "Tom had a red ball."},
-    {"pins": {"5": "dog", "9": "park"}},
+    {"pins": {"9": "dog", "12": "park"}},
     {"samples": 4},
     {"block": 8},
     {"refine": 1},
