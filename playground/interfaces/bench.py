@@ -13,12 +13,15 @@ from dataclasses import dataclass, fields
 import torch
 
 from playground.denoisers import zoo
-from playground.interfaces import bench_browser, bench_ratios, bench_runs, tables
+from playground.interfaces import bench_browser, bench_ratios, bench_runs, bench_server, bench_soak, tables
 from playground.recipe import RecipeError, check_ranges, knob, typed
 from playground.studies import memory, throughput
 from playground.studies.throughput import Range, Settings
 
-PARTS = ("cold_start", "models", "throughput", "latency", "over_autoregressive", "grid_over_cells", "over_diffusers")
+PARTS = (
+    "cold_start", "models", "throughput", "latency", "over_autoregressive", "grid_over_cells", "over_diffusers",
+    "concurrency",
+)  # fmt: skip
 COLD_START = (
     "from playground.denoisers import zoo\nfrom playground.ui.page import build\n"
     "[zoo.load(name) for name in zoo.catalogue()]\nbuild()"
@@ -31,6 +34,7 @@ class Bench:
 
     only: str = knob("", "Only", f"Measure these parts alone, with commas: {', '.join(PARTS)}.")
     grids: int = knob(0, "Grids", "Also measure how memory grows over this many small grids in a row.", 0, 1000)
+    soak: int = knob(0, "Soak", "Also send this many calls, four at once, to a server of its own.", 0, 10_000)
     speed: Settings | None = None
     training: bool = False
     browser: bool = False
@@ -54,8 +58,8 @@ class Bench:
 
 
 def measure(bench: Bench, progress: Callable[[str], None] = lambda line: None) -> dict:
-    """All figures, with the facts of the machine. Times in milliseconds unless the name says otherwise; `throughput`
-    and `latency` have a row for each point. `progress` is told what comes next."""
+    """All figures, with the facts of the machine. Times in milliseconds unless the name says otherwise; `throughput`,
+    `latency` and `concurrency` have a row for each point. `progress` is told what comes next."""
     found = {"machine": machine()}
     for part in bench.parts:
         progress(part)
@@ -63,6 +67,9 @@ def measure(bench: Bench, progress: Callable[[str], None] = lambda line: None) -
     if bench.grids:
         progress("grids")
         found["memory_growth_mb"] = {"grids": bench.grids, "mb": bench_ratios.memory_growth(bench.grids)}
+    if bench.soak:
+        progress("soak")
+        found["soak"] = bench_soak.soak(bench.soak, progress)
     if bench.training:
         progress("training")
         found["training_tokens_per_second"] = {family: bench_runs.training_speed(family) for family in zoo.FAMILIES}
@@ -90,6 +97,8 @@ def _measured(part: str, speed: Settings, progress: Callable[[str], None]):
             return bench_ratios.grid_over_cells()
         case "over_diffusers":
             return bench_ratios.over_diffusers()
+        case "concurrency":
+            return bench_server.concurrency(speed.models, speed.repeats, progress)
 
 
 def _model(name: str) -> dict:
@@ -125,7 +134,7 @@ def table(found: dict, indent: str = "") -> str:
     """The figures, a line each; points as tables."""
     lines = []
     for key, value in found.items():
-        if isinstance(value, list):
+        if isinstance(value, list) and value and isinstance(value[0], dict):
             lines += ["", key, _points(value), ""]
         elif isinstance(value, dict):
             lines += [f"{indent}{key}", table(value, indent + "  ")]

@@ -15,9 +15,9 @@ NOT_MEASURED = (
 )
 
 
-def resident() -> float | None:
-    """Megabytes (2**20 bytes) of the process in memory now."""
-    return _status("VmRSS")
+def resident(process: int | None = None) -> float | None:
+    """Megabytes (2**20 bytes) of this process, or of another by its number, in memory now."""
+    return _status("VmRSS", Path(f"/proc/{process}/status") if process else STATUS)
 
 
 def peak(run: Callable[[], Found]) -> tuple[Found, float | None]:
@@ -26,7 +26,7 @@ def peak(run: Callable[[], Found]) -> tuple[Found, float | None]:
     _hand_back()
     before = resident() if _reset() else None
     found = run()
-    highest = _status("VmHWM")
+    highest = _status("VmHWM", STATUS)
     return found, None if before is None or highest is None else max(0.0, highest - before)
 
 
@@ -45,10 +45,10 @@ def _hand_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _status(name: str) -> float | None:
-    """A line of /proc/self/status, which counts in kilobytes, in megabytes."""
+def _status(name: str, file: Path) -> float | None:
+    """A line of a process's status, which counts in kilobytes, in megabytes."""
     try:
-        lines = STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+        lines = file.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return None
     found = [line.split()[1] for line in lines if line.startswith(f"{name}:")]
