@@ -13,6 +13,7 @@ from playground.ui.theme import CSS, theme
 TITLE = """# Diffusion LM Playground
 Watch a small language model write a whole text at once, step by step, out of noise. It runs live, here, on a CPU."""
 QUEUE = 12  # visitors who may wait; the next one is told that the page is busy
+SESSIONS = 500  # whose knobs Gradio remembers, in 0.4 MB each; anybody can make up new ones
 
 
 def build() -> gr.Blocks:
@@ -48,7 +49,8 @@ def launch(page: gr.Blocks, port: int | None = None, host: str | None = None, **
     """Serve the page, on 127.0.0.1 unless `host` or GRADIO_SERVER_NAME says otherwise (hosts set it)."""
     return page.launch(
         server_name=host or os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), server_port=port, theme=theme(), css=CSS,
-        head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(),
+        head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(page),
         ssr_mode=False, run_history=False, show_error=False, max_file_size="1mb", enable_monitoring=False,
+        state_session_capacity=SESSIONS,
         footer_links=["api", "settings"], **options,
     )  # fmt: skip
