@@ -76,16 +76,13 @@ def batch(items: "list[str | dict] | Path", **fields) -> list[dict]:
     together at most, and the filters of playground.batches.filters. Returns what playground.batches.runner.Result says
     of each, in order; one that could not be written has an `error`. Raises RecipeError on wrong fields, or a list or
     file that cannot be read."""
-    from dataclasses import fields as of
+    from functools import partial
 
     from playground.batches import items as reading
-    from playground.batches.filters import Filters
-    from playground.batches.runner import Rows, run
+    from playground.batches.request import prepared
 
-    filters = Filters.parse({f.name: fields.pop(f.name) for f in of(Filters) if f.name in fields})
-    rows, base = Rows.parse(fields.pop("rows", None)), reading.drawn(reading.checked(fields))
-    found = reading.read_file(items, base) if isinstance(items, Path) else reading.listed(items, base)
-    return [result.to_dict() for result in sorted(run(found, rows=rows, filters=filters), key=lambda r: r.index)]
+    read = partial(reading.read_file if isinstance(items, Path) else reading.listed, items)
+    return [result.to_dict() for result in sorted(prepared(read, fields).run(), key=lambda r: r.index)]
 
 
 def stream(**fields) -> Iterator["Step"]:

@@ -1,7 +1,5 @@
 """Recipe -> Canvas, denoiser, sampler -> Steps: one run, with its time limit, cancelling and checks."""
 
-import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from playground import editing, log
+from playground import editing, environment, log
 from playground.canvas import Canvas
 from playground.denoisers import zoo
 from playground.denoisers.together import Turns
@@ -28,23 +26,6 @@ from playground.trace import Trace
 
 class RunError(RuntimeError):
     """A run that could not go on; the message says at which step and why."""
-
-
-def seconds_from(variable: str, default: float) -> float:
-    """A limit in seconds from the environment. Raises RunError."""
-    value = os.environ.get(variable, default)
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds < math.inf:
-        raise RunError(f"{variable} is {value!r}; a number of seconds is needed.")
-    return seconds
-
-
-def time_limit() -> float:
-    """Seconds of computing a run may take: PLAYGROUND_TIME_LIMIT, default 120."""
-    return seconds_from("PLAYGROUND_TIME_LIMIT", 120)
 
 
 class Run:
@@ -127,10 +108,11 @@ def paced(sampler: Iterator[Step], model: Model, turns: Turns) -> Iterator[Step]
             return
         _check_finite(step, model)
         yield step.timed(seconds)
-        if seconds > time_limit():
+        limit = environment.number("PLAYGROUND_TIME_LIMIT")
+        if seconds > limit:
             raise RunError(
                 f"Stopped after step {step.index + 1} of {step.total}: "
-                f"the run passed the time limit of {time_limit():g} seconds."
+                f"the run passed the time limit of {limit:g} seconds."
             )
 
 

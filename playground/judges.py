@@ -48,7 +48,7 @@ class SmolJudge:
 
 def bundled() -> BundledJudge:
     """The first autoregressive model of the models folder, in float32, so that its figures are those of any machine."""
-    for name, family in zoo.catalogue().items():
+    for name, family in zoo.models().items():
         if family == "autoregressive":
             return BundledJudge(zoo.load_folder(zoo.models_folder() / name, dtype="float32"))
     raise JudgeError(f"'bundled' needs an autoregressive model, and there is none in {zoo.models_folder()}.")

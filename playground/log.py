@@ -5,9 +5,10 @@
 
 import json
 import logging
-import os
 import sys
 from datetime import datetime, timezone
+
+from playground import environment
 
 LEVELS = {"off": logging.CRITICAL, "info": logging.INFO, "debug": logging.DEBUG}
 LOGGER = logging.getLogger("playground")
@@ -23,11 +24,8 @@ class Lines(logging.Formatter):
 
 
 def start() -> None:
-    """Write the log to stderr, as PLAYGROUND_LOG says: info (default), debug, which has prompts too, or off. Raises
-    ValueError."""
-    level = os.environ.get("PLAYGROUND_LOG", "info")
-    if level not in LEVELS:
-        raise ValueError(f"PLAYGROUND_LOG is {level!r}; allowed: {', '.join(LEVELS)}.")
+    """Write the log to stderr, as PLAYGROUND_LOG says: info, debug, which has prompts too, or off."""
+    level = environment.text("PLAYGROUND_LOG")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
     LOGGER.handlers, LOGGER.propagate = [handler], False

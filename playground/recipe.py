@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from urllib.parse import parse_qsl, urlencode
 
-from playground import marks
+from playground import environment, marks
 from playground.denoisers import zoo
 from playground.samplers import SAMPLERS
 from playground.schedules import SCHEDULES
 
 MAX_SEED = 2**31 - 1
 MAX_PROMPT_CHARACTERS = 20_000  # refused before the tokenizer sees it
+LIMITED = ("length", "steps", "samples")  # whose highest value the environment can lower
 TRIED = 4  # lengths of a hole that may have any
 PIN = re.compile(r'\s*(\d{1,9})\s*:\s*("(?:[^"\\]|\\.)*"|[^,"\s](?:[^,"]*[^,"\s])?)\s*(?:,|$)')
 
@@ -175,7 +176,7 @@ class Recipe:
         if marked.open_ and self.pins:
             raise RecipeError("pins", "need cells that stay where they are; give the hole a length, as in [[+8]].")
         rows = [marked.cells(marked.lengths(i, samples))[0] for i in range(samples)]
-        low, high = (type(self).__dataclass_fields__["length"].metadata[end] for end in ("low", "high"))
+        low, high = bounds(type(self).__dataclass_fields__["length"])
         length = max(low, *map(len, rows))
         if length > high:
             raise RecipeError(
@@ -213,10 +214,18 @@ GENERATE_FIELDS = [name for name in _NAMES if name not in ("text", "strength")]
 EDIT_FIELDS = [name for name in _NAMES if name not in ("prompt", "length", "block")]  # a text holds all words and ends
 
 
+def bounds(f) -> tuple:
+    """The lowest and the highest value of a knob, None where it has no range; the environment can lower three."""
+    low, high = f.metadata.get("low"), f.metadata.get("high")
+    if f.name in LIMITED and f.type is int:
+        return low, min(high, environment.count(f"PLAYGROUND_MAX_{f.name.upper()}"))
+    return low, high
+
+
 def check_ranges(settings) -> None:
     """Every knob of a dataclass within its range or among its choices, else RecipeError."""
     for f in fields(settings):
-        value, low, high, choices = getattr(settings, f.name), *(f.metadata.get(k) for k in ("low", "high", "choices"))
+        value, (low, high), choices = getattr(settings, f.name), bounds(f), f.metadata.get("choices")
         if low is not None and not low <= value <= high:
             kind = "whole numbers" if f.type is int else "numbers"
             raise RecipeError(f.name, f"{_shown(value)} is out of range; allowed: {kind} from {low} to {high}.")
@@ -225,8 +234,9 @@ def check_ranges(settings) -> None:
 
 
 def advised_steps(length: int) -> int:
-    """How many steps a row of this length takes if nothing else is said: one for two cells, from 8 to 256."""
-    return min(256, max(8, math.ceil(length / 2)))
+    """How many steps a row of this length takes if nothing else is said: one for two cells, from 8 to
+    as many as are allowed."""
+    return min(environment.count("PLAYGROUND_MAX_STEPS"), max(8, math.ceil(length / 2)))
 
 
 def _check_holes(marked: marks.Marked) -> None:
@@ -288,7 +298,7 @@ def typed(f, value):
         if str(value).lower() in ("true", "1", "on", "yes", "false", "0", "off", "no"):
             return str(value).lower() in ("true", "1", "on", "yes")
         raise RecipeError(f.name, f"{_shown(value)} is neither true nor false.")
-    low, high = f.metadata["low"], f.metadata["high"]
+    low, high = bounds(f)
     whole = f.type is int
     wanted = f"{'whole numbers' if whole else 'numbers'} from {low} to {high}"
     try:

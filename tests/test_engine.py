@@ -11,7 +11,8 @@ import torch
 
 import playground
 from playground.denoisers import zoo
-from playground.engine import Run, RunError, record, run, time_limit
+from playground.engine import Run, RunError, record, run
+from playground.environment import SettingError
 from playground.recipe import Recipe, RecipeError
 from playground.samplers import SAMPLERS
 from playground.samplers.step import Step
@@ -120,13 +121,6 @@ def test_stream_gives_steps_with_growing_clock_and_count():
 def test_stream_refuses_before_the_first_step():
     with pytest.raises(RecipeError):
         playground.stream(steps=0)
-
-
-def test_a_run_without_a_limit_set_may_take_two_minutes(monkeypatch):
-    monkeypatch.delenv("PLAYGROUND_TIME_LIMIT", raising=False)
-    assert time_limit() == 120
-    monkeypatch.setenv("PLAYGROUND_TIME_LIMIT", "7.5")
-    assert time_limit() == 7.5
 
 
 @both
@@ -306,16 +300,8 @@ def test_pinned_words_stay_where_they_were_put(model):
 
 def test_a_time_limit_that_is_no_number_is_said(monkeypatch):
     monkeypatch.setenv("PLAYGROUND_TIME_LIMIT", "soon")
-    *_, trace = record(Recipe.parse({"steps": 2, "length": 8}))
-    assert trace.end["status"] == "error"
-    assert trace.end["message"] == "PLAYGROUND_TIME_LIMIT is 'soon'; a number of seconds is needed."
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "-1", "soon", ""])
-def test_a_time_limit_that_limits_nothing_is_refused(monkeypatch, value):
-    monkeypatch.setenv("PLAYGROUND_TIME_LIMIT", value)
-    with pytest.raises(RunError, match=f"PLAYGROUND_TIME_LIMIT is {value!r}; a number of seconds is needed."):
-        time_limit()
+    with pytest.raises(SettingError, match="PLAYGROUND_TIME_LIMIT is 'soon'; allowed: numbers from 0"):
+        playground.generate(steps=2, length=8)
 
 
 def test_a_row_longer_than_the_model_can_see_is_refused(monkeypatch):

@@ -53,7 +53,7 @@ def test_a_missing_package(package, monkeypatch, name):
 
 
 def test_no_autoregressive_model(monkeypatch):
-    monkeypatch.setattr(zoo, "catalogue", lambda: {"stories-masked": "masked"})
+    monkeypatch.setattr(zoo, "models", lambda: {"stories-masked": "masked"})
     with pytest.raises(JudgeError, match="'bundled' needs an autoregressive model, and there is none in"):
         judges.judge("bundled")
 

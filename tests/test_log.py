@@ -7,6 +7,7 @@ import pytest
 import playground
 from playground import log
 from playground.engine import record
+from playground.environment import SettingError
 from playground.recipe import Recipe
 
 SECRET = "Lily's secret"
@@ -63,5 +64,5 @@ def test_debug_has_the_recipe_and_off_has_nothing(lines):
 
 
 def test_another_level_is_a_sentence(lines):
-    with pytest.raises(ValueError, match="PLAYGROUND_LOG is 'loud'; allowed: off, info, debug"):
+    with pytest.raises(SettingError, match="PLAYGROUND_LOG is 'loud'; allowed: info, debug, off"):
         lines("loud")

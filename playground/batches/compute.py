@@ -1,7 +1,6 @@
 """One forward pass for several recipes: which go together, and what each comes to. No state, no writing: this is what
 a worker does, wherever it is."""
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -30,12 +29,18 @@ class Failure:
     may_pass: bool
 
 
-def attempt(recipes: Sequence[Recipe]) -> list[dict] | Failure:
-    """`compute`, with whatever is raised as a Failure: an exception may not survive the way from another process."""
+def attempting(recipes: Sequence[Recipe]) -> Iterator[float | list[dict] | Failure]:
+    """`computing`, with whatever is raised as a Failure: an exception may not survive the way from another process."""
     try:
-        return compute(recipes)
+        yield from computing(recipes)
     except Exception as error:
-        return failure(error)
+        yield failure(error)
+
+
+def attempt(recipes: Sequence[Recipe]) -> list[dict] | Failure:
+    """What `attempting` comes to."""
+    *_, found = attempting(recipes)
+    return found
 
 
 def failure(error: Exception) -> Failure:
@@ -49,18 +54,26 @@ def failure(error: Exception) -> Failure:
     return Failure(kind, f"{kind}: {said}" if said else f"{kind}.", isinstance(error, MAY_PASS))
 
 
-def compute(recipes: Sequence[Recipe]) -> list[dict]:
-    """Of each recipe, all of one `group`: text, texts, tokens (new ones of `text`), its share of the seconds of
-    computing, and the figures of `text`. Each text is that of `playground.generate` with the recipe alone. The time
-    limit of a run holds for all of them together. Raises what a Run raises."""
+def computing(recipes: Sequence[Recipe]) -> Iterator[float | list[dict]]:
+    """After each step the share that is done, and last, of each recipe, all of one `group`: text, texts, tokens (new
+    ones of `text`), its share of the seconds of computing, and the figures of `text`. Each text is that of
+    `playground.generate` with the recipe alone. The time limit of a run holds for all of them together. Raises what a
+    Run raises."""
     runs = [Run(recipe) for recipe in recipes]
-    *_, last = deque(paced(_steps(runs), runs[0].model, runs[0].turns), maxlen=1)
+    for last in paced(_steps(runs), runs[0].model, runs[0].turns):
+        yield (last.index + 1) / last.total
     rows = len(last.tokens)
     found, at = [], 0
     for run in runs:
         end = at + run.recipe.samples
         found.append(_measured(run, _part(last, slice(at, end), rows)))
         at = end
+    yield found
+
+
+def compute(recipes: Sequence[Recipe]) -> list[dict]:
+    """What `computing` comes to. Raises as it does."""
+    *_, found = computing(recipes)
     return found
 
 

@@ -41,7 +41,7 @@ class Folder:
         self.jobs = [jobs.made(path, self.place, self._settings()) for path in paths]
 
     def _settings(self) -> dict:
-        device = os.environ.get("PLAYGROUND_DEVICE") or zoo.best_device()
+        device = zoo.chosen_device()
         about = {"version": VERSION, "device": device, "dtype": zoo.checked_dtype(None, device)}
         fields = {name: value for name, value in self.base.items() if (name, value) != ("seed", -1)}
         return json.loads(json.dumps(about | {"fields": fields, "filters": self.filters.to_dict()}))

@@ -3,15 +3,14 @@
 import csv
 import io
 import json
-import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from playground import environment
 from playground.denoisers.zoo import ModelError
-from playground.engine import RunError
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, MAX_SEED, Recipe, RecipeError, check_ranges, typed
 
 KNOBS = {f.name: f for f in fields(Recipe)}
@@ -33,22 +32,14 @@ class Item:
     kind: str | None = None  # of the error, without any words of the item
 
 
-def count_from(variable: str, default: int) -> int:
-    """A whole number above 0 from the environment. Raises RunError."""
-    value = os.environ.get(variable, str(default))
-    if not re.fullmatch(r"\s*0*[1-9]\d{0,11}\s*", value):
-        raise RunError(f"{variable} is {value[:40]!r}; a whole number above 0 is needed.")
-    return int(value)
-
-
 def most_lines() -> int:
-    """Items a list or a file may have: PLAYGROUND_BATCH_LINES, default 1,000."""
-    return count_from("PLAYGROUND_BATCH_LINES", 1000)
+    """Items a list or a file may have."""
+    return environment.count("PLAYGROUND_BATCH_LINES")
 
 
 def most_bytes() -> int:
-    """Bytes a file may have: PLAYGROUND_UPLOAD_BYTES, default 1,000,000."""
-    return count_from("PLAYGROUND_UPLOAD_BYTES", 1_000_000)
+    """Bytes a file may have."""
+    return environment.count("PLAYGROUND_UPLOAD_BYTES")
 
 
 def checked(values: Mapping) -> dict:

@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import json
-import os
 import threading
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from playground import environment
 from playground.denoisers.autoregressive import AutoregressiveDenoiser
 from playground.denoisers.continuous import ContinuousDenoiser
 from playground.denoisers.masked import MaskedDenoiser
@@ -66,22 +66,38 @@ class Model:
 def models_folder() -> Path:
     """PLAYGROUND_MODELS, or the models that come with the app."""
     default = Path(__file__).resolve().parents[2] / "assets" / "models"
-    return Path(os.environ.get("PLAYGROUND_MODELS") or default)
+    return Path(environment.text("PLAYGROUND_MODELS") or default)
+
+
+def catalogue() -> dict[str, str]:
+    """Name -> family of every model that may be used, in the order of FAMILIES. Raises ModelError."""
+    found, allowed = models(), environment.text("PLAYGROUND_ALLOWED_MODELS")
+    if not allowed:
+        return found
+    names = [name.strip() for name in allowed.split(",")]
+    unknown = next((name for name in names if name not in found), None)
+    if unknown is not None:
+        raise ModelError(f"PLAYGROUND_ALLOWED_MODELS names {unknown[:40]!r}; there are {', '.join(found) or 'none'}.")
+    return {name: family for name, family in found.items() if name in names}
+
+
+def models() -> dict[str, str]:
+    """As `catalogue`, of every model folder: also those that only judge and refine."""
+    return _found(models_folder())
 
 
 @cache
-def catalogue() -> dict[str, str]:
-    """Name -> family of every model folder, in the order of FAMILIES."""
+def _found(folder: Path) -> dict[str, str]:
     found = {}
-    for config in sorted(models_folder().glob("*/config.json")):
+    for config in sorted(folder.glob("*/config.json")):
         found[config.parent.name] = _read_config(config)["family"]
     return dict(sorted(found.items(), key=lambda item: list(FAMILIES).index(item[1])))
 
 
 def load(name: str) -> Model:
-    """The named model, loaded once per process. Raises ModelError; `name` must be in the catalogue."""
-    if name not in catalogue():
-        raise ModelError(f"There is no model {name!r}; there are {', '.join(catalogue())}.")
+    """The named model, loaded once per process. Raises ModelError."""
+    if name not in models():
+        raise ModelError(f"There is no model {name!r}; there are {', '.join(models())}.")
     with _loading:  # two visitors who arrive together wait for one load
         return _load_cached(models_folder() / name)
 
@@ -89,7 +105,7 @@ def load(name: str) -> Model:
 def reader(model: Model) -> Model:
     """The autoregressive model with the same tokens as `model`: the second opinion of `refine` and the quick judge.
     Raises ModelError."""
-    for name, family in catalogue().items():
+    for name, family in models().items():
         if family == "autoregressive" and (found := load(name)).tokenizer.same_tokens(model.tokenizer):
             return found
     raise ModelError(f"There is no autoregressive model with the tokens of {model.name}, which refine needs.")
@@ -106,7 +122,7 @@ def _load_cached(folder: Path) -> Model:
 def load_folder(folder: Path, device: str | None = None, dtype: str | None = None) -> Model:
     """Load config.json, tokenizer.json and model.safetensors; never a pickle. Raises ModelError with a sentence."""
     config = _read_config(folder / "config.json")
-    device = device or os.environ.get("PLAYGROUND_DEVICE") or best_device()
+    device = device or chosen_device()
     if device == "meta":
         raise ModelError("PLAYGROUND_DEVICE is 'meta', which cannot compute.")
     dtype = checked_dtype(dtype, device)
@@ -139,10 +155,15 @@ def load_folder(folder: Path, device: str | None = None, dtype: str | None = Non
 
 def checked_dtype(dtype: str | None, device: str) -> str:
     """`dtype`, PLAYGROUND_DTYPE or what suits the device; raises ModelError."""
-    dtype = dtype or os.environ.get("PLAYGROUND_DTYPE") or best_dtype(device)
+    dtype = dtype or environment.text("PLAYGROUND_DTYPE") or best_dtype(device)
     if dtype not in DTYPES:
         raise ModelError(f"PLAYGROUND_DTYPE is {dtype!r}; allowed: {', '.join(DTYPES)}.")
     return dtype
+
+
+def chosen_device() -> str:
+    """PLAYGROUND_DEVICE, or the best one."""
+    return environment.text("PLAYGROUND_DEVICE") or best_device()
 
 
 def best_device() -> str:

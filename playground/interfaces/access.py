@@ -12,16 +12,15 @@ from dataclasses import dataclass, field
 
 import gradio as gr
 
-from playground.engine import seconds_from
+from playground import environment
 
 MOST_VISITORS = 10_000  # remembered at once
 TIMED = {"concurrency_id": "timed", "concurrency_limit": 1}  # how what measures time queues: one after another
 
 
 def together() -> dict:
-    """How runs queue: PLAYGROUND_CONCURRENCY go on at the same time, 4 if it is not set, sharing their forward passes.
-    Raises RunError."""
-    return {"concurrency_id": "model", "concurrency_limit": max(1, int(seconds_from("PLAYGROUND_CONCURRENCY", 4)))}
+    """How runs queue: so many go on at the same time, sharing their forward passes."""
+    return {"concurrency_id": "model", "concurrency_limit": environment.count("PLAYGROUND_CONCURRENCY")}
 
 
 @dataclass
@@ -52,7 +51,7 @@ def visitor(request: gr.Request) -> str:
     """The address of whoever sent a request. PLAYGROUND_PROXIES says how many proxies in front of this server each add
     the address they were called from to X-Forwarded-For; what stands before those anybody can make up. On Spaces it is
     1, elsewhere 0."""
-    proxies = int(seconds_from("PLAYGROUND_PROXIES", 1 if os.environ.get("SPACE_ID") else 0))
+    proxies = environment.count("PLAYGROUND_PROXIES", 1 if os.environ.get("SPACE_ID") else 0)
     hops = [hop.strip() for hop in request.headers.get("x-forwarded-for", "").split(",")]
     if proxies and len(hops) >= proxies and hops[-proxies]:
         return hops[-proxies][:64]
@@ -64,11 +63,11 @@ def admit(request: gr.Request | None, by_program: bool) -> None:
     than PLAYGROUND_RATE a minute. Calls from this process have no request and are let in."""
     if request is None:
         return
-    key, given = os.environ.get("PLAYGROUND_API_KEY", ""), _key(request)
+    key, given = environment.text("PLAYGROUND_API_KEY"), _key(request)
     if by_program and key and not hmac.compare_digest(given.encode(), key.encode()):
         said = "is wrong" if given else "is missing"
         raise gr.Error(f"X-API-Key: {said}; this server's API needs its key in that header.", print_exception=False)
-    rate = seconds_from("PLAYGROUND_RATE", 0)
+    rate = environment.number("PLAYGROUND_RATE")
     wait = BUCKETS.wait(visitor(request), max(1.0, rate)) if rate else 0
     if wait:
         raise gr.Error(

@@ -13,13 +13,12 @@ from playground.batches import folders
 from playground.batches.filters import Filters
 from playground.batches.items import KNOBS as RECIPE
 from playground.batches.jobs import Job
+from playground.batches.request import FILTERS, SHARED
 from playground.batches.runner import Engine, Rows
 from playground.batches.storage import printable
 from playground.recipe import RecipeError
 
 FAILED, STOPPED = 1, 130
-FILTERS = [f.name for f in fields(Filters)]
-SHARED = [name for name in RECIPE if name not in ("prompt", "text")]
 KNOBS = [*(RECIPE[name] for name in SHARED), *fields(Filters), *fields(Rows)]
 
 

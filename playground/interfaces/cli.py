@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from playground import __version__, interpolation
+from playground import __version__, environment, interpolation
 from playground.denoisers import zoo
 from playground.engine import RunError, record
+from playground.environment import SettingError
 from playground.interfaces import batch_command, bench, doctor, export_command, facts, tables
 from playground.interpolation import Blend
-from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError
+from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError, bounds
 from playground.studies import grid
 from playground.studies import race as races
 from playground.studies.grid import Grid, Study
@@ -36,8 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     options = _parser().parse_args(arguments, argparse.Namespace(arguments=arguments))
     try:
+        environment.check()
         return options.command(options) or 0
-    except (RecipeError, zoo.ModelError, TrainingError, CorpusError) as error:
+    except (RecipeError, zoo.ModelError, SettingError, TrainingError, CorpusError) as error:
         print(f"playground: {error}", file=sys.stderr)
         return REFUSED
     except (RunError, OSError) as error:
@@ -228,6 +230,6 @@ def _run_arguments(parser: argparse.ArgumentParser, knobs: list) -> None:
 
 def _knobs(parser: argparse.ArgumentParser, knobs: list) -> None:
     for f in knobs:
-        low, high = f.metadata["low"], f.metadata["high"]
+        low, high = bounds(f)
         allowed = f" ({low} to {high})" if low is not None else ""
         parser.add_argument(f"--{f.name.replace('_', '-')}", help=f.metadata["help"].replace("%", "%%") + allowed)

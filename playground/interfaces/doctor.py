@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import torch
 
-from playground import __version__, engine
+from playground import __version__, engine, environment
 from playground.denoisers import zoo
 from playground.denoisers.together import Turns
 from playground.denoisers.zoo import Model
@@ -22,7 +22,6 @@ from playground.studies import memory
 from playground.text import PAD
 
 PACKAGES = ("torch", "gradio", "numpy", "tokenizers", "safetensors", "torch_npu", "spaces")
-SETTINGS = ("PLAYGROUND_MODELS", "PLAYGROUND_DEVICE", "PLAYGROUND_DTYPE", "OMP_NUM_THREADS")
 PROBE = "Once upon a time there was a little girl named Lily. She loved to play in the park with her red ball."
 LENGTH, STEPS = 48, 6  # of the run that is timed
 ANY = "any"
@@ -83,8 +82,9 @@ def _machine() -> dict:
     facts["bfloat16 on the cpu"] = _or_reason(
         lambda: "native" if zoo.best_dtype("cpu") == "bfloat16" else "emulated, so float32 is the default"
     )
-    facts |= {name: os.environ.get(name, "not set") for name in SETTINGS}
-    facts["device"] = os.environ.get("PLAYGROUND_DEVICE") or _or_reason(zoo.best_device)
+    shown = [name for name in (*environment.SETTINGS, "OMP_NUM_THREADS") if name in os.environ]
+    facts |= {name: "set" if name == "PLAYGROUND_API_KEY" else os.environ[name] for name in shown}
+    facts["device"] = _or_reason(zoo.chosen_device)
     facts["precision"] = _or_reason(lambda: zoo.checked_dtype(None, facts["device"]))
     facts["devices"] = list(dict.fromkeys(["cpu", _or_reason(zoo.best_device), facts["device"]]))
     return facts

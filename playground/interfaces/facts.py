@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from playground.batches.runner import Batch, Result
 from playground.denoisers import zoo
 from playground.studies.grid import Study
 from playground.studies.race import Heat
@@ -83,6 +84,29 @@ def race(heat: Heat) -> dict:
         for result, trace in zip(heat.results, heat.traces, strict=True)
     ]
     return {"seed": heat.race.recipe.seed, "judge": heat.judge, "lanes": lanes, "race": heat.race.to_dict()}
+
+
+def step(trace: Trace) -> dict:
+    """A run that goes on, for machines: where it is, and its texts so far."""
+    frame = trace.frames[-1]
+    return {
+        "status": "running", "step": frame["s"], "of": frame["n"], "evaluations": frame["e"],
+        "seconds": round(trace.seconds, 4), "text": trace.text, "texts": trace.texts,
+    }  # fmt: skip
+
+
+def progress(batch: Batch) -> dict:
+    """A batch that goes on, for machines."""
+    left = batch.left if batch.left is None else round(batch.left, 1)
+    counted = {"done": batch.done, "failed": batch.failed, "total": batch.total}
+    return {"status": "running"} | counted | {"share": round(batch.share, 3), "seconds_left": left}
+
+
+def batch(batch: Batch, results: list[Result]) -> dict:
+    """A finished batch for machines: every result, in the order of the items."""
+    counted = {"done": batch.done, "failed": batch.failed, "total": batch.total}
+    ordered = sorted(results, key=lambda result: result.index)
+    return {"status": "finished"} | counted | {"results": [result.to_dict() for result in ordered]}
 
 
 def models() -> list[dict]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
 
-from playground import engine
+from playground import engine, environment
 from playground.denoisers import zoo
 from playground.judges import JUDGES
 from playground.recipe import (
@@ -35,8 +35,8 @@ KNOBS = {f.name: f for f in fields(Recipe)}
 
 
 def budget() -> float:
-    """Seconds a grid may be expected to take: PLAYGROUND_GRID_LIMIT, default 300."""
-    return engine.seconds_from("PLAYGROUND_GRID_LIMIT", 300)
+    """Seconds a grid may be expected to take."""
+    return environment.number("PLAYGROUND_GRID_LIMIT")
 
 
 @dataclass(frozen=True)

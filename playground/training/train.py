@@ -108,7 +108,7 @@ class Training:
     def __init__(self, plan: Plan, resume: bool = False):
         self.plan, self.output = plan.checked(), Path(plan.output)
         self.rank, self.world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-        self.device = os.environ.get("PLAYGROUND_DEVICE") or zoo.best_device()
+        self.device = zoo.chosen_device()
         self.dtype = zoo.DTYPES[zoo.checked_dtype(None, self.device)]
         if self.rank == 0:
             checkpoint.claim(self.output)

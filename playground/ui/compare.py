@@ -33,18 +33,14 @@ NAMES = FIRST + MORE
 SWEPT_HERE = [name for name in SWEPT if name in NAMES]  # the knobs that step aside while they are swept
 NOTHING = "nothing else"
 EVERY = 0.12  # seconds between two messages of a cell that is being run
-PRESETS = [
-    ["steps", "4, 8, 16, 32, 64", NOTHING, "", "stories-continuous"],
-    ["steps", "8, 16, 32", "model", "", "stories-continuous"],
-    ["steps", "8, 16, 32", "sampler", "", "stories-masked"],
-    ["temperature", "0.3, 0.6, 0.9, 1.2", NOTHING, "", "stories-continuous"],
-    ["steps", "8, 16, 32", "self_conditioning", "", "stories-continuous"],
-    ["steps", "8, 16, 32, 64", "length", "32, 64, 128", "stories-continuous"],
-]
-PRESET_LABELS = [
-    "How many steps?", "Which family?", "Which sampler?", "Which temperature?", "Self-conditioning?",
-    "How many steps for which length?",
-]  # fmt: skip
+PRESETS = {
+    "How many steps?": ("steps", "4, 8, 16, 32, 64", NOTHING, "", "continuous"),
+    "Which family?": ("steps", "8, 16, 32", "model", "", "continuous"),
+    "Which sampler?": ("steps", "8, 16, 32", "sampler", "", "masked"),
+    "Which temperature?": ("temperature", "0.3, 0.6, 0.9, 1.2", NOTHING, "", "continuous"),
+    "Self-conditioning?": ("steps", "8, 16, 32", "self_conditioning", "", "continuous"),
+    "How many steps for which length?": ("steps", "8, 16, 32, 64", "length", "32, 64, 128", "continuous"),
+}
 SUGGESTED = {
     "steps": "4, 8, 16, 32, 64", "length": "32, 64, 128", "temperature": "0.3, 0.6, 0.9, 1.2", "guidance": "0, 1, 2",
     "churn": "0, 0.5, 1", "self_conditioning": "on, off", "schedule": ", ".join(SCHEDULES), "threshold": "0.5, 0.9",
@@ -220,9 +216,12 @@ def _desk(boxes: dict) -> dict:
     parts["estimate"] = gr.Markdown(elem_id="compare-estimate", elem_classes="sampler-help")
     for name in ("model", *OWN):
         boxes[name] = _knob(name, render=False)
+    models = {family: model for model, family in reversed(zoo.catalogue().items())}
+    asked = {name: [*preset[:4], models[preset[4]]] for name, preset in PRESETS.items() if preset[4] in models}
     parts["presets"] = gr.Examples(
-        PRESETS, [boxes[name] for name in (*OWN, "model")], label="Questions", example_labels=PRESET_LABELS
-    )
+        list(asked.values()) or [["steps", "4, 8, 16", NOTHING, "", opening().model]],
+        [boxes[name] for name in (*OWN, "model")], label="Questions", example_labels=list(asked) or ["How many steps?"],
+    )  # fmt: skip
     for axis in ("x", "y"):
         with gr.Row():
             boxes[axis].render()

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import gradio as gr
 
-from playground.recipe import Recipe, format_pins
+from playground.recipe import Recipe, bounds, format_pins
 from playground.samplers import SAMPLERS
 from playground.samplers import knobs as heard_by
 
@@ -54,8 +54,8 @@ def component(name: str, settings, **kwargs):
         return gr.Checkbox(value, **about)
     if f.type is str:
         return gr.Textbox(value, **about)
-    high = SHOWN_MAXIMUM.get(name, f.metadata["high"])
-    return Slider(f.metadata["low"], high, value=value, step=STEPS[f.type], **about)
+    low, high = bounds(f)
+    return Slider(low, SHOWN_MAXIMUM.get(name, high), value=value, step=STEPS[f.type], **about)
 
 
 def heard_by_any() -> set[str]:

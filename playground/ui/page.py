@@ -1,9 +1,10 @@
 """The page: its tabs and how it is launched."""
 
-import os
+from importlib.util import find_spec
 
 import gradio as gr
 
+from playground import environment
 from playground.denoisers import zoo
 from playground.interfaces import api
 from playground.studies.race import FEWEST, contenders
@@ -12,7 +13,6 @@ from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
 Watch a small language model write a whole text at once, step by step, out of noise. It runs live, here, on a CPU."""
-QUEUE = 12  # visitors who may wait; the next one is told that the page is busy
 SESSIONS = 500  # whose knobs Gradio remembers, in 0.4 MB each; anybody can make up new ones
 
 
@@ -37,7 +37,7 @@ def build() -> gr.Blocks:
             with gr.Tab("Race"):
                 race.build(raced, page)
         api.publish()
-    return page.queue(max_size=QUEUE, default_concurrency_limit=1, api_open=False)
+    return page.queue(max_size=environment.count("PLAYGROUND_QUEUE"), default_concurrency_limit=1, api_open=False)
 
 
 def _settings(key: str) -> gr.BrowserState:
@@ -46,11 +46,14 @@ def _settings(key: str) -> gr.BrowserState:
 
 
 def launch(page: gr.Blocks, port: int | None = None, host: str | None = None, **options):
-    """Serve the page, on 127.0.0.1 unless `host` or GRADIO_SERVER_NAME says otherwise (hosts set it)."""
+    """Serve the page, on 127.0.0.1 unless `host` or GRADIO_SERVER_NAME says otherwise (hosts set it), and its API to
+    MCP clients too where the package mcp is installed."""
     return page.launch(
-        server_name=host or os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), server_port=port, theme=theme(), css=CSS,
+        server_name=host or environment.text("GRADIO_SERVER_NAME"), server_port=port, theme=theme(), css=CSS,
         head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(page),
-        ssr_mode=False, run_history=False, show_error=False, max_file_size="1mb", enable_monitoring=False,
+        mcp_server=find_spec("mcp") is not None, ssr_mode=False, run_history=False, show_error=False,
+        max_file_size="1mb", enable_monitoring=False, footer_links=["api", "settings"],
         state_session_capacity=SESSIONS,
-        footer_links=["api", "settings"], **options,
+        _frontend=False,  # else Gradio asks for the page, and gives up where a busy machine takes over three seconds
+        **options,
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import socket
 import urllib.request
 from collections.abc import Iterator
@@ -10,13 +9,13 @@ from itertools import chain
 
 import gradio as gr
 
-from playground import __version__, log
+from playground import __version__, environment, log
 from playground.denoisers import zoo
-from playground.engine import RunError, record, time_limit
+from playground.engine import record
+from playground.environment import SettingError
 from playground.recipe import Recipe, RecipeError
 from playground.ui.page import build, launch
 
-DEFAULT_PORT = 7860
 TRIED = {"prompt": "Once upon a time", "length": 24, "steps": 4, "seed": 1}
 
 
@@ -25,9 +24,9 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     found = _parser().parse_args(arguments)
     if found.selftest:
         raise SystemExit(_selftest())
-    found.host = found.host or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1"
+    found.host = found.host or environment.text("GRADIO_SERVER_NAME")
     try:
-        found.port = checked_port(found.port or os.environ.get("GRADIO_SERVER_PORT") or DEFAULT_PORT, found.host)
+        found.port = checked_port(found.port or environment.text("GRADIO_SERVER_PORT"), found.host)
     except RecipeError as error:
         raise SystemExit(f"app: {error}") from None
     return found
@@ -36,18 +35,18 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
 def ready() -> gr.Blocks:
     """The page, with every model loaded before the first visitor comes. From now on there is a log."""
     try:
+        environment.check()
         log.start()
-        time_limit()
         for name in zoo.catalogue():
             zoo.load(name)
         return build()
-    except (ValueError, zoo.ModelError, RunError) as error:  # RecipeError is a ValueError
+    except (zoo.ModelError, SettingError) as error:
         raise SystemExit(f"app: {error}") from None
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python app.py", description="Serve the Diffusion LM Playground.")
-    parser.add_argument("--port", help=f"1 to 65535, or auto: the next free one from {DEFAULT_PORT} on.")
+    parser.add_argument("--port", help="1 to 65535, or auto: the next free one from 7860 on.")
     parser.add_argument("--host", help="Address to listen on; 0.0.0.0 is all of this machine's. Default 127.0.0.1.")
     parser.add_argument("--selftest", action="store_true", help="Try every model and the page, and say what works.")
     parser.add_argument("--version", action="version", version=__version__)

@@ -11,7 +11,7 @@ import gradio as gr
 from playground.canvas import pin_for
 from playground.denoisers import zoo
 from playground.engine import record
-from playground.recipe import Recipe, RecipeError, format_pins
+from playground.recipe import Recipe, RecipeError, bounds, format_pins
 from playground.ui import knobs, plots, runs
 from playground.ui.runs import QUIET, plain
 from playground.ui.token_canvas import TokenCanvas
@@ -195,7 +195,7 @@ def _change_pins(pins: str, model: str, event: gr.EventData, added) -> tuple[str
     try:
         recipe = Recipe.parse({"pins": pins, "model": model, "seed": data.get("seed")})
         tokenizer = zoo.load(recipe.model).tokenizer
-        cell = _whole("position", data.get("position"), knobs.FIELDS["length"].metadata["high"])
+        cell = _whole("position", data.get("position"), bounds(knobs.FIELDS["length"])[1])
         token = _whole("token", data.get("token", 0), tokenizer.vocab_size)
         kept = {place: word for place, word in recipe.pins.items() if place != cell} | added(cell, token, tokenizer)
         return format_pins(dict(sorted(kept.items()))), recipe.seed

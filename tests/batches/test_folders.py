@@ -18,11 +18,12 @@ def computed(monkeypatch):
     """The prompts that were computed; none is, really."""
     seen = []
 
-    def attempt(recipes):
+    def attempting(recipes):
         seen.extend(recipe.prompt for recipe in recipes)
-        return [OUTCOME | {"text": f"={recipe.prompt} {recipe.seed}"} for recipe in recipes]
+        yield 0.5
+        yield [OUTCOME | {"text": f"={recipe.prompt} {recipe.seed}"} for recipe in recipes]
 
-    monkeypatch.setattr(runner, "attempt", attempt)
+    monkeypatch.setattr(runner, "attempting", attempting)
     return seen
 
 

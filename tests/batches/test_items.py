@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from playground.batches import items
-from playground.engine import RunError
+from playground.environment import SettingError
 from playground.recipe import MAX_SEED, Recipe, RecipeError
 
 BASE = {"model": "stories-masked", "length": 16, "steps": 2, "seed": 100}
@@ -101,7 +101,7 @@ def test_limits(monkeypatch, tmp_path):
         items.read_file(tmp_path / "a.txt", BASE)
     for value in ("ten", "0", "-1", "", "1e3"):
         monkeypatch.setenv("PLAYGROUND_BATCH_LINES", value)
-        with pytest.raises(RunError, match=r"PLAYGROUND_BATCH_LINES is .*; a whole number above 0 is needed"):
+        with pytest.raises(SettingError, match=r"PLAYGROUND_BATCH_LINES is .*; allowed: whole numbers from 1\."):
             items.most_lines()
 
 

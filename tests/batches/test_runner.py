@@ -7,6 +7,7 @@ from playground.batches.compute import Failure
 from playground.batches.filters import Filters
 from playground.batches.runner import Batch, Rows
 from playground.recipe import RecipeError
+from playground.studies import speed
 
 OUTCOME = {"text": "t", "texts": ["t"], "tokens": 3, "seconds": 0.1, "perplexity": 2.0, "entropy": 1.0,
            "distinct_2": 1.0, "repetition": 0.5}  # fmt: skip
@@ -125,3 +126,39 @@ def test_rows():
     for value in (0, 257, "many"):
         with pytest.raises(RecipeError, match=r"^rows: "):
             Rows.parse(value)
+
+
+def test_in_this_process_there_is_a_look_around_after_each_step():
+    running = batch(["a", "b"], None)
+    seen = [(result and result.index, round(running.share, 3), len(running.running)) for result in running.live()]
+    assert seen[:3] == [(None, 0.333, 1), (None, 0.667, 1), (None, 1.0, 1)]
+    assert seen[3:] == [(0, 0.5, 0), (1, 1.0, 0)]
+
+
+def test_stopping_between_two_steps_computes_nothing_more():
+    running = batch(["a"], None)
+    live = running.live()
+    assert next(live) is None and running.engine.busy
+    live.close()
+    assert not running.engine.busy and running.done == running.failed == 0
+
+
+def test_what_would_take_too_long_is_refused_before_it_begins(monkeypatch):
+    monkeypatch.setattr(speed, "pace", lambda model: speed.Pace(1.0, 0.0))
+    found = batch(["a", "b", "c", {"steps": 0}], Scripted(), rows=2, limit=5)
+    assert found.expected == 2 * 3  # two attempts of 3 steps
+    with pytest.raises(RecipeError) as caught:
+        found.checked()
+    assert str(caught.value) == (
+        "items: would take about 6 s here; allowed: 5. Take fewer of them, fewer steps or a shorter length."
+    )
+    assert batch(["a", "b"], Scripted(), rows=2, limit=5).checked().total == 2
+
+
+def test_what_takes_twice_as_long_as_allowed_keeps_what_is_done(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("playground.batches.runner.time.monotonic", lambda: now[0])
+    engine = Scripted(lambda prompts, times: now.__setitem__(0, now[0] + 6.0))
+    found = list(batch(["a", "b", "c", "d"], engine, rows=1, limit=5).run())
+    assert [r.status for r in found] == ["done", "done", "failed", "failed"] and engine.closed
+    assert found[2].error == "item 3: not finished: all together passed 10 s." and found[2].kind == "time"

@@ -1,12 +1,14 @@
 """The HTTP API of the built page, called by gradio_client and by hand."""
 
 import json
+import time
 import urllib.request
 
 import pytest
 from gradio_client import Client
 
 import playground
+from playground import log
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +83,9 @@ def test_models_lists_what_runs_here(client):
 
 def test_the_page_documents_only_the_public_endpoints(client):
     endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    assert set(endpoints) == {"/generate", "/infill", "/interpolate", "/compare", "/race", "/models"}
+    assert set(endpoints) == {
+        "/generate", "/stream", "/infill", "/interpolate", "/compare", "/race", "/batch", "/models",
+    }  # fmt: skip
     assert {p["parameter_name"] for p in endpoints["/infill"]["parameters"]}.isdisjoint({"prompt", "length", "block"})
     steps = next(p for p in endpoints["/generate"]["parameters"] if p["parameter_name"] == "steps")
     assert steps["parameter_has_default"] and steps["parameter_default"] is None
@@ -185,3 +189,83 @@ def test_race_refuses_with_a_sentence(client, url):
         client.predict(lanes=["gpt", "stories-masked"], api_name="/race")
     answer = post(url, "run_race", ["${alert(1)}", {}, [], None, "<b>", 5])
     assert "event: error" in answer and "Traceback" not in answer
+
+
+def test_stream_gives_the_text_as_it_resolves_and_last_what_generate_gives(client):
+    fields = {"prompt": "Once upon a time", "steps": 12, "length": 200, "seed": 7}
+    job = client.submit(**fields, api_name="/stream")
+    seen = list(job)
+    assert [step["status"] for step in seen] == ["running"] * (len(seen) - 1) + ["finished"]
+    steps = [step["step"] for step in seen[:-1]]
+    assert len(steps) > 3 and steps == sorted(set(steps)) and all(step["of"] == 12 for step in seen[:-1])
+    assert all(step["text"].startswith("Once upon a time") for step in seen)
+    assert len({step["text"] for step in seen}) > 3 and seen[-1]["steps"] == 12
+    assert (
+        seen[-1]["text"] == playground.generate(**fields).text == client.predict(**fields, api_name="/stream")["text"]
+    )
+
+
+def test_a_streamed_run_that_is_cancelled_ends_its_work(client, monkeypatch):
+    ended = []
+    monkeypatch.setattr(log, "event", lambda name, **facts: ended.append(facts) if name == "run ended" else None)
+    job = client.submit(steps=256, length=256, seed=1, api_name="/stream")
+    while len(job.outputs()) < 2:
+        time.sleep(0.02)
+    reached = job.outputs()[-1]["step"]
+    job.cancel()
+    waited = time.monotonic() + 10
+    while not ended and time.monotonic() < waited:
+        time.sleep(0.02)
+    assert ended[0]["status"] == "stopped" and reached <= ended[0]["step"] < 60
+
+
+def test_stream_refuses_with_a_sentence(client):
+    with pytest.raises(Exception, match="steps: 0 is out of range"):
+        client.predict(steps=0, api_name="/stream")
+
+
+def test_batch_gives_every_text_that_it_is_alone(client):
+    given = ["Tom ran", {"text": "A [[dog]] sat.", "id": "edit"}, {"prompt": "Lily", "seed": 3}, {"steps": 0}]
+    fields = {"steps": 4, "length": 24, "seed": 9, "model": "stories-masked"}
+    answer = client.predict(items=given, **fields, highest_repetition=0.0, minimum_tokens=500, api_name="/batch")
+    assert (answer["done"], answer["failed"], answer["total"], answer["status"]) == (3, 1, 4, "finished")
+    results = answer["results"]
+    assert [r["index"] for r in results] == [0, 1, 2, 3] and results[1]["id"] == "edit"
+    assert [r["recipe"]["seed"] for r in results[:3]] == [9, 10, 3]
+    for result in results[:3]:
+        assert playground.generate(**result["recipe"]).text == result["text"] and result["error"] is None
+        assert result["marks"][0].endswith("< 500")
+    assert results[3]["error"] == "item 4: steps: 0 is out of range; allowed: whole numbers from 1 to 256."
+    assert {r["text"] for r in playground.batch(given, **fields)} == {r["text"] for r in results}
+
+
+def test_batch_tells_how_far_it_is(client):
+    job = client.submit(items=["Tom"] * 6, rows=1, steps=10, length=64, api_name="/batch")
+    seen = list(job)
+    shares = [told["share"] for told in seen[:-1]]
+    assert len(shares) > 3 and shares == sorted(shares) and 0 < shares[0] < shares[-1] <= 1
+    assert {told["total"] for told in seen} == {6} and seen[-1]["done"] == 6
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({}, "items: there is nothing to write in it."),
+        ({"items": "Tom"}, "items: are str; a list of prompts or of tables of fields is needed."),
+        ({"items": {"a": 1}}, "items: are dict; a list"),
+        ({"items": ["x"] * 1001}, "items: 1,001 items are too many; allowed: 1,000."),
+        ({"items": ["x"], "rows": 1000}, "rows: 1000 is out of range; allowed: whole numbers from 1 to 256."),
+        ({"items": ["x"], "temperature": 9}, "temperature: 9.0 is out of range"),
+        ({"items": ["x"], "highest_repetition": -1}, "highest_repetition: -1.0 is out of range"),
+    ],
+)
+def test_batch_refuses_with_a_sentence(client, fields, sentence):
+    with pytest.raises(Exception) as caught:
+        client.predict(**fields, api_name="/batch")
+    assert sentence in str(caught.value)
+
+
+def test_batch_refuses_what_would_take_too_long(client, monkeypatch):
+    monkeypatch.setenv("PLAYGROUND_BATCH_LIMIT", "0.001")
+    with pytest.raises(Exception, match=r"items: would take about \d+ s here; allowed: 0\.001\."):
+        client.predict(items=["Tom"], api_name="/batch")

@@ -4,6 +4,7 @@ import pytest
 
 import playground
 from playground import engine
+from playground.environment import SettingError
 from playground.recipe import RecipeError
 from playground.studies import speed
 from playground.studies.grid import Grid, Study
@@ -68,7 +69,7 @@ def test_a_grid_over_the_budget_says_its_cost_and_what_to_reduce(monkeypatch):
     monkeypatch.setenv("PLAYGROUND_GRID_LIMIT", "2000")
     assert Study(Grid.parse({"steps": "4, 256", "length": 512})).seconds == pytest.approx(796, abs=1)
     monkeypatch.setenv("PLAYGROUND_GRID_LIMIT", "abc")
-    with pytest.raises(engine.RunError, match="PLAYGROUND_GRID_LIMIT is 'abc'; a number of seconds"):
+    with pytest.raises(SettingError, match="PLAYGROUND_GRID_LIMIT is 'abc'; allowed: numbers from 0"):
         Study(Grid.parse({"steps": "4, 8"}))
 
 
