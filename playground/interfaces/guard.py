@@ -47,8 +47,12 @@ class Answer:
         self.scope, self.receive, self.out = scope, receive, send
         self.started = self.is_stream = False
         self.failure: Message | None = None  # held back until its body is there
+        self.over = False
 
     async def send(self, message: Message) -> None:
+        self.over |= self.started and message["type"] == "http.response.start"
+        if self.over:  # the MCP server answers once more when a listener has gone
+            return
         if message["type"] == "http.response.start":
             given = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
             message = message | {"headers": [*message.get("headers", []), *given]}
@@ -73,7 +77,7 @@ class Answer:
         elif self.is_stream:
             await self.out({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            raise ConnectionError("An answer broke off.")  # so that nobody takes what was sent for all of it
+            raise ConnectionError("An answer broke off.") from None  # so that nobody takes what was sent for all of it
 
 
 def _is_sentence(body: bytes) -> bool:
