@@ -16,6 +16,7 @@ from playground.batches.runner import Rows
 from playground.denoisers import zoo
 from playground.engine import RunError, record
 from playground.interfaces import access, facts, zerogpu
+from playground.interfaces.callers import awaited
 from playground.interpolation import Blend
 from playground.recipe import EDIT_FIELDS, GENERATE_FIELDS, Recipe, RecipeError, bounds, knob
 from playground.samplers import SAMPLERS
@@ -76,7 +77,10 @@ def compare(**values) -> dict:
     try:
         if not isinstance(sweep, dict):
             raise RecipeError("sweep", 'must be a table of knobs and values, as in {"steps": [4, 8, 16]}.')
-        return facts.compare(Study(Grid.parse(values | sweep)).finished())
+        study = Study(Grid.parse(values | sweep))
+        for _ in awaited(study.run()):
+            pass
+        return facts.compare(study.checked())
     except (RecipeError, zoo.ModelError, RunError) as error:
         raise gr.Error(str(error), print_exception=False) from None
 
@@ -86,7 +90,7 @@ def race(**values) -> dict:
     place, evaluations, seconds of computing, tokens a second, perplexity under a small language model, entropy and
     repetition. A lane that fails says so; the others go on."""
     try:
-        *_, heat = races.record(Race.parse(values))
+        *_, heat = awaited(races.record(Race.parse(values)))
     except (RecipeError, zoo.ModelError) as error:
         raise gr.Error(str(error), print_exception=False) from None
     return facts.race(heat)
@@ -111,7 +115,7 @@ def _live(said: Callable[[Trace], dict], ended: Callable[[Trace], dict], run: Ca
 def _checked(run: Callable[[], Iterator[Trace]]) -> Iterator[Trace]:
     """A run whose errors are sentences for whoever called."""
     try:
-        for trace in run():
+        for trace in awaited(run()):
             if trace.end and trace.end["status"] == "error":
                 raise gr.Error(trace.end["message"], print_exception=False)
             yield trace

@@ -13,6 +13,7 @@ from playground.ui.theme import CSS, theme
 
 TITLE = """# Diffusion LM Playground
 Watch a small language model write a whole text at once, step by step, out of noise. It runs live, here, on a CPU."""
+SESSIONS = 500  # whose knobs Gradio remembers, in 0.4 MB each; anybody can make up new ones
 
 
 def build() -> gr.Blocks:
@@ -55,9 +56,10 @@ def launch(page: gr.Blocks, port: int | None = None, host: str | None = None, **
     MCP clients too where the package mcp is installed."""
     return page.launch(
         server_name=host or environment.text("GRADIO_SERVER_NAME"), server_port=port, theme=theme(), css=CSS,
-        head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(),
+        head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(page),
         mcp_server=find_spec("mcp") is not None, ssr_mode=False, run_history=False, show_error=False,
         max_file_size="1mb", enable_monitoring=False, footer_links=["api", "settings"],
+        state_session_capacity=SESSIONS,
         _frontend=False,  # else Gradio asks for the page, and gives up where a busy machine takes over three seconds
         **options,
     )  # fmt: skip

@@ -1,8 +1,57 @@
-"""The web server around the page: what is handed to the application below Gradio."""
+"""The web server around the page: what is handed to the application below Gradio, and two things that Gradio's own
+code for queues and values does not survive, or not well."""
 
+import gradio as gr
+from starlette.middleware import Middleware
+
+from playground import log
 from playground.interfaces import health
+from playground.interfaces.guard import Guard
+
+UNREADABLE = "The request cannot be read: it has fewer values than this event takes, or one of another kind."
 
 
-def app_kwargs() -> dict:
-    """Arguments of the FastAPI application: its routes come before Gradio's."""
-    return {"routes": health.routes()}
+def app_kwargs(page: gr.Blocks) -> dict:
+    """Arguments of the FastAPI application: its routes come before Gradio's, and a guard before all routes."""
+    _outlive_visitors(page)
+    _name_the_fault(page)
+    return {"routes": health.routes(), "middleware": [Middleware(Guard)]}
+
+
+def _outlive_visitors(page: gr.Blocks) -> None:
+    """A message to a session that is gone is dropped. Gradio's queue raises then, and all its work ends for good."""
+    send = page._queue.send_message
+
+    def send_message(event, message) -> None:
+        if event.session_hash in page._queue.pending_messages_per_session:
+            send(event, message)
+
+    page._queue.send_message = send_message
+
+
+def _name_the_fault(page: gr.Blocks) -> None:
+    """Values that a component cannot take are the request's fault and are answered with a sentence. No event here is
+    given files by their addresses, which Gradio would fetch."""
+    preprocess = page.preprocess_data
+
+    async def preprocess_data(block_fn, inputs, *rest, **named):
+        examples = [value for box, value in zip(block_fn.inputs, inputs, strict=False) if isinstance(box, gr.Dataset)]
+        try:
+            if any(map(_has_address, inputs)) or not all(isinstance(example, int) for example in examples):
+                raise ValueError
+            return await preprocess(block_fn, inputs, *rest, **named)
+        except gr.Error:
+            raise
+        except Exception as error:
+            log.event("values refused", endpoint=block_fn.api_name, error=type(error).__name__)
+            raise gr.Error(UNREADABLE, print_exception=False) from None
+
+    page.preprocess_data = preprocess_data
+
+
+def _has_address(value) -> bool:
+    """Whether a file is named by an address, anywhere in a JSON value."""
+    if isinstance(value, dict):
+        named = [str(value.get(key) or "").lower() for key in ("path", "url")]
+        return any(name.startswith(("http:", "https:")) for name in named) or any(map(_has_address, value.values()))
+    return isinstance(value, list) and any(map(_has_address, value))
