@@ -68,7 +68,7 @@ def command(name: str, fields: dict) -> str:
 def _literal(value) -> str:
     """A value as Python writes it, texts in double quotes."""
     if isinstance(value, str):
-        return json.dumps(value)
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, dict):
