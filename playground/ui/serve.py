@@ -1,8 +1,10 @@
 """`python app.py`: loads every model, then serves the page, or tries out whether it could."""
 
 import argparse
+import contextlib
 import json
 import socket
+import sys
 import urllib.request
 from collections.abc import Iterator
 from itertools import chain
@@ -118,7 +120,8 @@ def _page() -> Iterator[tuple[str, str]]:
     """As `_models`, of the page and its health, on a free port of this machine."""
     try:
         page = build()
-        _, url, _ = launch(page, _free_port(), host="127.0.0.1", quiet=True, prevent_thread_lock=True)
+        with contextlib.redirect_stdout(sys.stderr):  # what Gradio says of its MCP server, even if it is to be quiet
+            _, url, _ = launch(page, _free_port(), host="127.0.0.1", quiet=True, prevent_thread_lock=True)
     except Exception as error:
         yield "server", str(error) or type(error).__name__
         return

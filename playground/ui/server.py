@@ -52,6 +52,6 @@ def _name_the_fault(page: gr.Blocks) -> None:
 def _has_address(value) -> bool:
     """Whether a file is named by an address, anywhere in a JSON value."""
     if isinstance(value, dict):
-        named = [str(value.get(key) or "").lower() for key in ("path", "url")]
-        return any(name.startswith(("http:", "https:")) for name in named) or any(map(_has_address, value.values()))
+        path = str(value.get("path") or "").lower()  # a file that was uploaded has a url too, which nobody fetches
+        return path.startswith(("http:", "https:")) or any(map(_has_address, value.values()))
     return isinstance(value, list) and any(map(_has_address, value))
