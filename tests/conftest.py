@@ -3,8 +3,10 @@
 import os
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import anyio
 import pytest
 from absl import logging
 
@@ -55,3 +57,14 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def in_a_loop():
+    """Run a coroutine function to its end in a thread of its own: where Chromium is driven, this one has a loop."""
+
+    def run(function, *args):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(anyio.run, function, *args).result()
+
+    return run

@@ -3,7 +3,7 @@
 const BATCH_FORMAT = "diffusion-lm-playground/batch";
 
 /** Build the view of a batch inside root: a line for each item, and files of what is written so far.
- * Messages are {batch, head: {items, seconds, csv}} first, {batch, working, share, left} and {batch, results} as it goes
+ * Messages are {timing} while it is found out how long it will take, {batch, head: {items, seconds, csv}} first, {batch, working, share, left} and {batch, results} as it goes
  * on, and {batch, end} last; a recorded batch is {format, head, results, end}. Each result brings its own lines of the
  * files, so what is downloaded is what the server wrote. */
 function createBatch(root, options) {
@@ -12,22 +12,17 @@ function createBatch(root, options) {
   const element = make("div", "dlm-player dlm-batch", root);
   const status = make("p", "dlm-about dlm-batch-status", element);
   status.setAttribute("role", "status");
-  const bar = make("div", "dlm-batch-bar", element);
-  const done = make("div", "", bar);
+  const fillBar = makeBar(element);
   const table = createBatchTable(labels);
   element.append(table.element);
-  const foot = make("div", "dlm-batch-foot", element);
+  const foot = make("div", "dlm-foot", element);
   make("p", "dlm-about", foot, labels.hint);
-  const buttons = [
+  const buttons = makeSaves(foot, [
     [labels.jsonl, () => saveFile("batch.jsonl", "application/jsonl;charset=utf-8", joined("jsonl"))],
     [labels.csv, () => saveFile("batch.csv", "text/csv;charset=utf-8", batch.head.csv + joined("csv"))],
-  ].map(([label, save]) => {
-    const button = make("button", "dlm-batch-save", foot, label);
-    button.type = "button";
-    button.addEventListener("click", save);
-    return button;
-  });
+  ]);
   let batch = fresh(null);
+  let before = null; // what the status said before it was timed how long a new batch will take
 
   function fresh(id) {
     return { id, head: null, results: [], end: null };
@@ -42,16 +37,22 @@ function createBatch(root, options) {
     setText(status, fillLabel(label, { k: written(), n: batch.head.items.length, failed: lost, ...values }));
   }
 
+  function timing() {
+    before = status.textContent;
+    setText(status, labels.timing);
+  }
+
   function begin(head) {
+    before = null;
     batch.head = head;
     table.begin(head.items);
     said(labels.begun, { seconds: Math.ceil(head.seconds) });
-    progress(0);
+    fillBar(0, false);
   }
 
   function go({ working, share, left }) {
     table.work(working);
-    progress(share);
+    fillBar(share, false);
     if (left !== null) said(labels.going, { left: Math.ceil(left) });
   }
 
@@ -66,19 +67,14 @@ function createBatch(root, options) {
   function finish(end) {
     batch.end = end;
     table.end();
-    progress(1);
+    fillBar(1, true);
     said(end.status === "finished" ? labels.finished : labels.stopped, { seconds: end.seconds ? end.seconds.toFixed(1) : "" });
   }
 
-  function progress(share) {
-    done.style.inlineSize = 100 * clamp(share, 0, 1) + "%";
-    bar.hidden = Boolean(batch.end);
-  }
-
-  buttons.forEach((button) => (button.disabled = true));
   return {
     push(message) {
       const parsed = typeof message === "string" ? JSON.parse(message) : message;
+      if (parsed && parsed.timing) timing();
       if (!parsed || !parsed.batch) return;
       if (parsed.batch !== batch.id) batch = fresh(parsed.batch);
       else if (batch.end) return; // the visitor stopped it
@@ -97,6 +93,8 @@ function createBatch(root, options) {
     },
     /** The visitor stopped the run, or it failed: what is written is kept. */
     stop() {
+      if (before !== null) setText(status, before); // it was refused: what was there before still is
+      before = null;
       if (batch.head && !batch.end) finish({ status: "stopped" });
     },
     reveal() {

@@ -17,6 +17,7 @@ const BATCH_LABELS = {
   perplexity: "perplexity {n}",
   repetition: "repetition {n}",
   seed: "seed {n}",
+  timing: "Finding out how long this will take here …",
   begun: "{n} to write, about {seconds} s",
   going: "{k} of {n} written{failed} · about {left} s left",
   failed_too: ", {n} failed",

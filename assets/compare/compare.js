@@ -11,11 +11,10 @@ function createCompare(root, options) {
   const element = make("div", "dlm-player dlm-compare", root);
   const status = make("p", "dlm-about dlm-compare-status", element);
   status.setAttribute("role", "status");
-  const bar = make("div", "dlm-compare-bar", element);
-  const done = make("div", "", bar);
+  const fillBar = makeBar(element);
   const table = createCompareTable(labels, open);
   element.append(table.element);
-  const foot = make("div", "dlm-compare-foot", element);
+  const foot = make("div", "dlm-foot", element);
   make("p", "dlm-about", foot, labels.hint);
   const opened = make("section", "dlm-compare-opened", element);
   opened.hidden = true;
@@ -32,17 +31,12 @@ function createCompare(root, options) {
     return { id, head: null, cells: [], end: null };
   }
 
-  const buttons = [
+  const buttons = makeSaves(foot, [
     [labels.csv, () => saveFile("comparison.csv", "text/csv;charset=utf-8", comparisonCsv(rows()))],
     [labels.json, () => saveFile("comparison.json", "application/json", JSON.stringify({ grid: study.head.grid, rows: rows() }, null, 1))],
     [labels.traces, () => saveFile("comparison-traces.json", "application/json", JSON.stringify(study.cells.map(({ trace }) => trace || null)))],
     [labels.png, () => saveFigures(".dlm-compare-figure") || setText(status, labels.no_figure)],
-  ].map(([label, save]) => {
-    const button = make("button", "dlm-compare-save", foot, label);
-    button.type = "button";
-    button.addEventListener("click", save);
-    return button;
-  });
+  ]);
 
   function rows() {
     return study.cells.flatMap((cell) => cell.rows || []);
@@ -85,8 +79,7 @@ function createCompare(root, options) {
   }
 
   function progress(share) {
-    done.style.inlineSize = 100 * clamp(share, 0, 1) + "%";
-    bar.hidden = share >= 1;
+    fillBar(share, share >= 1);
   }
 
   function open(index, column) {
@@ -106,7 +99,6 @@ function createCompare(root, options) {
     opened.scrollIntoView({ block: "nearest", behavior: prefersStill() ? "auto" : "smooth" });
   }
 
-  buttons.forEach((button) => (button.disabled = true));
   return {
     push(message) {
       const parsed = typeof message === "string" ? JSON.parse(message) : message;

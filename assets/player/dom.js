@@ -41,6 +41,27 @@ function makeButton(className, parent, label, onClick) {
   return node;
 }
 
+/** Texts to click that save a file, one for each [label, what it does]; there is nothing to save at first. */
+function makeSaves(parent, saves) {
+  return saves.map(([label, save]) => {
+    const node = make("button", "dlm-save", parent, label);
+    node.type = "button";
+    node.disabled = true;
+    node.addEventListener("click", save);
+    return node;
+  });
+}
+
+/** A thin bar that fills: call what is returned with a share, and whether there is any more to come. */
+function makeBar(parent) {
+  const bar = make("div", "dlm-bar", parent);
+  const done = make("div", "", bar);
+  return (share, over) => {
+    done.style.inlineSize = 100 * clamp(share, 0, 1) + "%";
+    bar.hidden = over;
+  };
+}
+
 function nameButton(node, label) {
   if (node.title === label) return;
   node.title = label;

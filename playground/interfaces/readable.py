@@ -9,8 +9,7 @@ from gradio.route_utils import API_PREFIX
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope
 
-LARGEST = 2_000_000  # bytes of a body
-LARGEST_UPLOAD = 10_000_000  # bytes of all files of an upload; page.py limits each
+LARGEST = 10_000_000  # bytes of a body; of a file among several in an upload PLAYGROUND_UPLOAD_BYTES
 LARGEST_NUMBER = 2**63  # the writer of answers knows no larger whole ones
 DEEPEST = 32  # brackets in brackets
 LONGEST_PATH, LONGEST_NAME, LONGEST_QUERY, LONGEST_SESSION = 1000, 255, 60_000, 128
@@ -58,16 +57,14 @@ async def checked(scope: Scope, receive: Receive) -> Receive:
     """What gives the same body: JSON for Gradio, read and found in order, and anything else as it comes, up to a
     limit. Raises Refused, for what comes piece by piece while it is read."""
     path, kind = scope["path"], Headers(scope=scope).get("content-type", "").split(";")[0].strip().lower()
-    is_upload = kind == "multipart/form-data"
-    limit = LARGEST_UPLOAD if is_upload else LARGEST
     so_far = 0
 
     async def limited() -> Message:
         nonlocal so_far
         message = await receive()
         so_far += len(message.get("body", b""))
-        if so_far > limit:
-            raise Refused(413, f"The request is too large: up to {limit // 1_000_000} MB are allowed.")
+        if so_far > LARGEST:
+            raise Refused(413, f"The request is too large: up to {LARGEST // 1_000_000} MB are allowed.")
         return message
 
     if scope["method"] != "POST" or not path.startswith(f"{API_PREFIX}/") or path.startswith(UPLOAD):

@@ -59,10 +59,10 @@ console.log({PRINTED[name][1]});"""
 def command(name: str, fields: dict) -> str:
     """On this machine, without a server. The prompts of a batch are expected in prompts.txt."""
     fields = dict(fields) | dict(fields.get("sweep") or {})
-    before = "--input=prompts.txt --output=results " if fields.pop("items", None) is not None else ""
+    before = ["--input=prompts.txt", "--output=results"] if fields.pop("items", None) is not None else []
     fields.pop("sweep", None)
-    flags = " ".join(shlex.quote(f"--{field.replace('_', '-')}={_flag(value)}") for field, value in fields.items())
-    return f"python -m playground {COMMANDS.get(name, name)} {before}{flags}"
+    flags = [shlex.quote(f"--{field.replace('_', '-')}={_flag(value)}") for field, value in fields.items()]
+    return " \\\n  ".join([f"python -m playground {COMMANDS.get(name, name)}", *before, *flags])
 
 
 def _literal(value) -> str:

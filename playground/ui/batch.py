@@ -1,4 +1,4 @@
-"""The API & batch tab: many texts at once, from typed prompts or a file; and how to call all of this from a program."""
+"""The API tab: many texts at once, from typed prompts or a file; and how to call all of this from a program."""
 
 import json
 import time
@@ -45,6 +45,7 @@ def write_all(file: str | None, prompts: str, *values) -> Iterator[str]:
     """An uploaded file or typed prompts, and the knobs' values -> messages for the view."""
     try:
         read = _reading(file, prompts)
+        yield json.dumps({"timing": uuid.uuid4().hex[:12]})  # a canvas only hears of changes
         given = dict(zip(NAMES[1:], values, strict=True))
         running = prepared(read, given, environment.number("PLAYGROUND_BATCH_LIMIT"))
         yield from _messages(running, uuid.uuid4().hex[:12])

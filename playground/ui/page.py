@@ -40,7 +40,7 @@ def build() -> gr.Blocks:
             with gr.Tab("Race"):
                 race.build(raced, page)
             calls["race"] = (raced, race.call)
-        with gr.Tab("API & batch") as tab:
+        with gr.Tab("API") as tab:  # a longer name would push others into a menu on a phone
             batch.build(batched, page, tab, calls)
         api.publish()
     return page.queue(max_size=environment.count("PLAYGROUND_QUEUE"), default_concurrency_limit=1, api_open=False)
@@ -58,8 +58,8 @@ def launch(page: gr.Blocks, port: int | None = None, host: str | None = None, **
         server_name=host or environment.text("GRADIO_SERVER_NAME"), server_port=port, theme=theme(), css=CSS,
         head=token_canvas.head() + plots.head(), app_kwargs=server.app_kwargs(page),
         mcp_server=find_spec("mcp") is not None, ssr_mode=False, run_history=False, show_error=False,
-        max_file_size="1mb", enable_monitoring=False, footer_links=["api", "settings"],
-        state_session_capacity=SESSIONS,
+        max_file_size=environment.count("PLAYGROUND_UPLOAD_BYTES"), enable_monitoring=False,
+        footer_links=["api", "settings"], state_session_capacity=SESSIONS,
         _frontend=False,  # else Gradio asks for the page, and gives up where a busy machine takes over three seconds
         **options,
     )  # fmt: skip

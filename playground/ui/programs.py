@@ -11,7 +11,7 @@ from playground import environment
 from playground.denoisers.zoo import ModelError
 from playground.interfaces import snippets
 from playground.recipe import RecipeError
-from playground.ui.runs import QUIET, plain
+from playground.ui.runs import QUIET
 
 NAMES = {
     "generate": "Watch: a text", "stream": "Watch: a text, live", "infill": "Edit", "interpolate": "Blend",
@@ -56,8 +56,8 @@ def build(calls: dict[str, tuple[gr.BrowserState, Callable[[dict], dict]]], tab:
     tools = gr.Markdown(elem_id="programs-mcp", elem_classes="sampler-help")
 
     def fill(name: str, request: gr.Request, *saved) -> list[str]:
-        if name not in calls:
-            raise gr.Error(plain(f"What: {str(name)[:40]!r} is unknown; allowed: {', '.join(calls)}."))
+        if name not in calls:  # the Radio lets none through
+            raise gr.Error(f"What: nothing is chosen; allowed: {', '.join(calls)}.", print_exception=False)
         at, server = list(calls).index(name), address(request)
         return [*shown(name, calls[name][1], saved[at], server), _tools(server)]
 

@@ -26,10 +26,11 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     found = _parser().parse_args(arguments)
     if found.selftest:
         raise SystemExit(_selftest())
-    found.host = found.host or environment.text("GRADIO_SERVER_NAME")
     try:
+        environment.check()
+        found.host = found.host or environment.text("GRADIO_SERVER_NAME")
         found.port = checked_port(found.port or environment.text("GRADIO_SERVER_PORT"), found.host)
-    except RecipeError as error:
+    except (RecipeError, SettingError) as error:
         raise SystemExit(f"app: {error}") from None
     return found
 

@@ -40,7 +40,8 @@ def _name_the_fault(page: gr.Blocks) -> None:
             if any(map(_has_address, inputs)) or not all(isinstance(example, int) for example in examples):
                 raise ValueError
             return await preprocess(block_fn, inputs, *rest, **named)
-        except gr.Error:
+        except gr.Error as error:
+            error.print_exception = False  # a sentence of the component's own
             raise
         except Exception as error:
             log.event("values refused", endpoint=block_fn.api_name, error=type(error).__name__)

@@ -38,7 +38,7 @@ CSS = """
 .desk .gallery-item { font-size: .82rem; padding: 2px 8px; }
 .desk .gallery-item div { padding: 0 !important; }
 @media (max-width: 900px) {
-  .tab-container button { padding-inline: 8px !important; font-size: .88rem !important; } /* all tabs in one row */
+  .tab-container button { padding-inline: 6px !important; font-size: .86rem !important; } /* all tabs in one row */
   .gradio-container { padding: 8px !important; }
   .stage, .desk { min-width: 100% !important; padding-inline-end: 0; }
   .run-row { position: fixed; inset: auto 0 0 0; z-index: 60; padding: 8px; background: var(--body-background-fill);

@@ -1,4 +1,4 @@
-"""The API & batch tab of the built page, as a person uses it."""
+"""The API tab of the built page, as a person uses it."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ IDLE = "document.querySelector('#batch-run').textContent.trim() === 'Write all'"
 
 @pytest.fixture
 def tab(page):
-    page.get_by_role("tab", name="API & batch").click()
+    page.get_by_role("tab", name="API", exact=True).click()
     page.wait_for_selector("#batch-canvas .dlm-batch-table")
     return page
 
@@ -89,6 +89,17 @@ def test_stop_keeps_what_is_written(tab):
     assert tab.get_by_text("not written").count() > 0
 
 
+def test_a_refusal_keeps_what_is_there(tab):
+    write(tab, "Tom")
+    text, before = saved(tab, "JSONL"), tab.inner_text(".dlm-batch")
+    for name, value in {"steps": 256, "length": 512, "prompts": "Tom\n" * 500}.items():
+        knob(tab, name, value)
+    tab.click("#batch-run")
+    tab.get_by_text("Take fewer of them, fewer steps or a shorter length.").wait_for(timeout=60_000)
+    tab.wait_for_function(IDLE)
+    assert tab.inner_text(".dlm-batch") == before and saved(tab, "JSONL") == text
+
+
 def test_nothing_to_write_is_said(tab):
     knob(tab, "prompts", "")
     tab.click("#batch-run")
@@ -99,7 +110,7 @@ def test_nothing_to_write_is_said(tab):
 def test_calls_have_the_knobs_of_the_tabs(page, url):
     page.locator("#knob-prompt textarea").fill('Lily\'s "cat"')
     page.locator("#knob-prompt textarea").press("Tab")
-    page.get_by_role("tab", name="API & batch").click()
+    page.get_by_role("tab", name="API", exact=True).click()
     code = page.locator(".cm-content:visible").first
     page.wait_for_function("document.body.textContent.includes('prompt=\"Lily')")
     assert f'Client("{url}")' in code.inner_text() and 'api_name="/generate"' in code.inner_text()

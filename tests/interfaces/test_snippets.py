@@ -22,6 +22,11 @@ def text():
     return playground.generate(**FIELDS).text
 
 
+def words(command):
+    """As a shell takes them."""
+    return shlex.split(command.replace(" \\\n", " "))
+
+
 def printed(code):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -47,8 +52,8 @@ def test_curl_answers_with_the_text(url, text):
 
 
 def test_the_command_prints_the_text(capsys, text):
-    words = shlex.split(snippets.command("generate", FIELDS))
-    assert words[:3] == ["python", "-m", "playground"] and main(words[3:]) == 0
+    given = words(snippets.command("generate", FIELDS))
+    assert given[:3] == ["python", "-m", "playground"] and main(given[3:]) == 0
     assert capsys.readouterr().out == text + "\n"
 
 
@@ -66,7 +71,7 @@ def test_every_endpoint_can_be_called_and_commanded(url, name, fields, capsys, t
     assert len(printed(snippets.python(url, name, fields))) > 10
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prompts.txt").write_text("Tom\nLily", encoding="utf-8")
-    assert main(shlex.split(snippets.command(name, fields))[3:]) == 0
+    assert main(words(snippets.command(name, fields))[3:]) == 0
 
 
 def test_a_key_is_asked_for_where_it_is_needed(url):

@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import anyio
 import gradio as gr
 import httpx
 import pytest
@@ -43,14 +42,14 @@ def test_a_message_to_a_session_that_is_gone_is_dropped(page):
     [(0, []), (0, ["x"]), (0, [{}]), (1, [None]), (1, ["x"]),
      (0, [[{"path": "HTTP://example.com/", "meta": {"_type": "gradio.FileData"}}]])],
 )  # fmt: skip
-def test_values_that_a_component_cannot_take_are_a_sentence(page, event, values):
+def test_values_that_a_component_cannot_take_are_a_sentence(page, in_a_loop, event, values):
     with pytest.raises(gr.Error) as refused:
-        anyio.run(page.preprocess_data, page.fns[event], values, None)
+        in_a_loop(page.preprocess_data, page.fns[event], values, None)
     assert refused.value.message == server.UNREADABLE and refused.value.print_exception is False
 
 
-def test_other_values_arrive(page):
-    assert anyio.run(page.preprocess_data, page.fns[0], [3], None) == [3]
+def test_other_values_arrive(page, in_a_loop):
+    assert in_a_loop(page.preprocess_data, page.fns[0], [3], None) == [3]
 
 
 async def fails(request):
@@ -72,7 +71,7 @@ async def refuses(request):
 
 
 @pytest.fixture
-def answer(monkeypatch):
+def answer(monkeypatch, in_a_loop):
     """The answer of an application behind the guard to GET, and what was logged."""
     told = []
     monkeypatch.setattr(log, "event", lambda name, **facts: told.append(facts | {"event": name}))
@@ -83,7 +82,7 @@ def answer(monkeypatch):
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client:
             return await client.get(path)
 
-    return lambda path: (anyio.run(get, path), told)
+    return lambda path: (in_a_loop(get, path), told)
 
 
 def test_a_failure_of_ours_is_one_and_is_logged_without_its_words(answer):
