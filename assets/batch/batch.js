@@ -15,7 +15,7 @@ function createBatch(root, options) {
   const fillBar = makeBar(element);
   const table = createBatchTable(labels);
   element.append(table.element);
-  const foot = make("div", "dlm-foot", element);
+  const foot = make("div", "dlm-files", element);
   make("p", "dlm-about", foot, labels.hint);
   const buttons = makeSaves(foot, [
     [labels.jsonl, () => saveFile("batch.jsonl", "application/jsonl;charset=utf-8", joined("jsonl"))],

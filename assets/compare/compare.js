@@ -14,7 +14,7 @@ function createCompare(root, options) {
   const fillBar = makeBar(element);
   const table = createCompareTable(labels, open);
   element.append(table.element);
-  const foot = make("div", "dlm-foot", element);
+  const foot = make("div", "dlm-files", element);
   make("p", "dlm-about", foot, labels.hint);
   const opened = make("section", "dlm-compare-opened", element);
   opened.hidden = true;

@@ -54,7 +54,7 @@ function makeSaves(parent, saves) {
 
 /** A thin bar that fills: call what is returned with a share, and whether there is any more to come. */
 function makeBar(parent) {
-  const bar = make("div", "dlm-bar", parent);
+  const bar = make("div", "dlm-filling", parent);
   const done = make("div", "", bar);
   return (share, over) => {
     done.style.inlineSize = 100 * clamp(share, 0, 1) + "%";
