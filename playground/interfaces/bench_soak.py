@@ -21,6 +21,7 @@ from playground.studies import memory
 ROOT = Path(__file__).parents[2]
 PROGRAMS = 4  # that call at once
 WARM_UP = 4 * len(ROUND)  # calls, every form of every kind among them
+RESTS = 2.5  # seconds before a reading, in which the server hands back what it does not need
 READINGS = 10  # of the memory, after the one that ends the warm-up
 UP, ANSWERED = 180, 120  # seconds that the server may take to come up, and a call to be answered
 LAST = Call("/generate", {"prompt": "Once upon a time", "length": 32, "steps": 8, "seed": 7})
@@ -43,6 +44,7 @@ def soak(count: int, progress: Callable[[str], None] = lambda line: None, warm_u
             shares = [todo[len(outcomes) + i : upto : PROGRAMS] for i in range(PROGRAMS)]
             found = [outcome for share in pool.map(_outcomes, programs, shares) for outcome in share]
             outcomes += found
+            time.sleep(RESTS)
             rss.append(memory.resident(process.pid))
             progress(f"soak: {upto} of {len(todo)} calls")
             if found and all(map(_is_failure, found)):
@@ -97,10 +99,14 @@ def _after(client, url: str, first) -> dict:
 
 
 def _program(url: str):
-    """A program that calls, with a connection of its own."""
+    """A program that calls, with a connection of its own. Raises RunError."""
+    import httpx
     from gradio_client import Client  # here, as it takes long to import
 
-    return Client(url, verbose=False, analytics_enabled=False, httpx_kwargs={"timeout": ANSWERED})
+    try:
+        return Client(url, verbose=False, analytics_enabled=False, httpx_kwargs={"timeout": ANSWERED})
+    except httpx.HTTPError as error:
+        raise RunError(f"The server came up and then let no program in: {error}") from None
 
 
 @contextmanager

@@ -13,9 +13,11 @@ import gradio as gr
 
 from playground import __version__, environment, log
 from playground.denoisers import zoo
+from playground.denoisers.together import PASSES
 from playground.engine import record
 from playground.environment import SettingError
 from playground.recipe import Recipe, RecipeError
+from playground.studies import memory
 from playground.ui.page import build, launch
 
 TRIED = {"prompt": "Once upon a time", "length": 24, "steps": 4, "seed": 1}
@@ -40,6 +42,7 @@ def ready() -> gr.Blocks:
     try:
         environment.check()
         log.start()
+        memory.steady(lambda: PASSES.made)
         for name in zoo.catalogue():
             zoo.load(name)
         return build()
