@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import gc
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -26,11 +25,10 @@ def resident(process: int | None = None) -> float | None:
 
 
 def steady(done: Callable[[], int]) -> None:
-    """Keep a server's memory level, from before its first pass on; `done` counts what it has done. glibc and MKL keep
-    what they freed for each thread by itself, and a server's threads come and go: after 800 calls it held a quarter
-    more than at first, though no more was in use. So there is one arena, MKL keeps nothing, and once nothing has been
-    done for LOOKS seconds, what is free goes back to the system, which takes some 5 ms."""
-    os.environ.setdefault("MKL_DISABLE_FAST_MM", "1")
+    """Keep a server's memory level, from before its first pass on; `done` counts what it has done. glibc keeps what was
+    freed for each thread by itself, and a server's threads come and go: after 800 calls it held a quarter more than at
+    first, though little more was in use. So there is one arena, and once nothing has been done for LOOKS seconds, what
+    is free goes back to the system, which takes some 5 ms. Elsewhere nothing happens."""
     with contextlib.suppress(AttributeError, OSError, TypeError):  # not glibc
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
         threading.Thread(target=_hand_back_at_rest, args=(done,), name="memory", daemon=True).start()

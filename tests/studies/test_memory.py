@@ -36,14 +36,3 @@ def test_what_was_freed_goes_back_once_nothing_is_done():
     first, held, left = map(float, found.stdout.split())
     assert held - first > 100  # the 114 MB of the blocks
     assert left - first < 20
-
-
-def test_mkl_is_told_to_keep_nothing_unless_the_host_says_otherwise(monkeypatch):
-    monkeypatch.setenv("MKL_DISABLE_FAST_MM", "0")
-    monkeypatch.setattr(memory.threading, "Thread", lambda **options: type("Still", (), {"start": lambda self: None})())
-    monkeypatch.setattr(memory, "M_ARENA_MAX", 0)  # a parameter that mallopt does not have
-    memory.steady(lambda: 0)
-    assert os.environ["MKL_DISABLE_FAST_MM"] == "0"
-    monkeypatch.delenv("MKL_DISABLE_FAST_MM")
-    memory.steady(lambda: 0)
-    assert os.environ["MKL_DISABLE_FAST_MM"] == "1"
