@@ -30,6 +30,7 @@ CSS = """
 }
 #compare-estimate { overflow: visible !important; }
 #compare-estimate .wrap { overflow: visible; } /* the place in the queue */
+#compare-estimate .error { display: none; } /* a badge over the sentence */
 #compare-estimate .progress-text { color: var(--body-text-color); font-size: .75rem; inset: -4px 0 auto auto; }
 .desk { gap: 10px; }
 .block:not(:focus-within) > .container .options { display: none; } /* a dropdown that Tab has left */
