@@ -174,7 +174,8 @@ class Batch:
         """This batch. Raises RecipeError where it is expected to take longer than its limit."""
         if self.limit is not None and self.expected > self.limit:
             raise RecipeError(
-                "items", f"would take about {self.expected:.0f} s here; allowed: {self.limit:g}. "
+                "items", f"would take about {speed.duration(self.expected)} here; "
+                f"allowed: {speed.duration(self.limit)}. "
                 "Take fewer of them, fewer steps or a shorter length.",
             )  # fmt: skip
         return self

@@ -18,6 +18,7 @@ from playground.studies import grid
 from playground.studies import race as races
 from playground.studies.grid import Grid, Study
 from playground.studies.race import Race
+from playground.studies.speed import duration
 from playground.studies.throughput import ONE
 from playground.trace import Trace
 from playground.training import evaluate, settings, stages
@@ -89,9 +90,9 @@ def interpolate(options) -> None:
 def compare(options) -> None:
     """Run a grid: one or two knobs with several values, as in --steps 4,8,16, each with the same seeds."""
     study = Study(Grid.parse(_given(options, [*grid.RECIPE_FIELDS, *GRID])))
-    print(f"about {study.seconds:.0f} s", file=sys.stderr)
+    print(f"about {duration(study.seconds)}", file=sys.stderr)
     for cell in study.run():
-        _progress(f"{cell.place}, about {study.left:.0f} s left")
+        _progress(f"{cell.place}, about {duration(study.left)} left")
     _progress("")
     study.checked()
     if options.csv:

@@ -309,7 +309,8 @@ class Study:
             "the left-to-right run" if beside else ", ".join(f"{name} {value}" for name, value in dear.place.items())
         )
         return (
-            f"this comparison would take about {self.seconds:.0f} s here; allowed: {budget():g}. "
-            f"The dearest cell, {place}, takes {self.expected(dear):.0f} s: "
+            f"this comparison would take about {speed.duration(self.seconds)} here; "
+            f"allowed: {speed.duration(budget())}. "
+            f"The dearest cell, {place}, takes {speed.duration(self.expected(dear))}: "
             "leave out the largest values, or take fewer seeds or a shorter length."
         )

@@ -13,7 +13,7 @@ from playground.recipe import Recipe, RecipeError, knob
 from playground.samplers import SAMPLERS
 from playground.studies.figures import Figures, judge
 from playground.studies.grid import budget
-from playground.studies.speed import expected
+from playground.studies.speed import duration, expected
 from playground.trace import Trace, dumps
 
 FORMAT, VERSION = "diffusion-lm-playground/race", 1
@@ -200,7 +200,7 @@ def record(race: Race) -> Iterator[Heat]:
     seconds = sum(map(expected, race.recipes))
     if seconds > budget():
         raise RecipeError(
-            "steps", f"this race would take about {seconds:.0f} s here; allowed: {budget():g}. "
+            "steps", f"this race would take about {duration(seconds)} here; allowed: {duration(budget())}. "
             "Take fewer steps, a shorter length or fewer lanes.",
         )  # fmt: skip
     with ExitStack() as stack:

@@ -16,6 +16,14 @@ EVALUATIONS = 4
 FRESH = 120.0
 
 
+def duration(seconds: float) -> str:
+    """Seconds for readers, to two digits or a tenth: 0.4 s, 12 s, 2.5 minutes, 3.7 hours."""
+    for unit, length in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 1.5 * length:
+            return f"{round(seconds / length, 1):g} {unit}"
+    return f"{seconds:.2g} s"
+
+
 @dataclass(frozen=True)
 class Pace:
     """Seconds an evaluation takes: a fixed part, and a part for each cell of all rows. From left to right an

@@ -166,7 +166,9 @@ def fitted(settings: Settings, seconds: float) -> Settings:
         values = getattr(settings, name)
         if len(values) == 1:
             raise RecipeError(
-                name, f"{values[0]} alone would take about {expected(settings):.0f} s here; allowed: {seconds:g}."
+                name,
+                f"{values[0]} alone would take about {speed.duration(expected(settings))} here; "
+                f"allowed: {speed.duration(seconds)}.",
             )
         largest = max(values)
         settings = replace(settings, **{name: tuple(value for value in values if value != largest)})

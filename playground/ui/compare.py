@@ -19,8 +19,9 @@ from playground.samplers import SAMPLERS
 from playground.schedules import SCHEDULES
 from playground.studies.grid import RECIPE_FIELDS, STEPS, SWEPT, Cell, Grid, Study
 from playground.studies.sentences import said, shown
+from playground.studies.speed import duration
 from playground.ui import knobs, plots, runs, study_plots
-from playground.ui.runs import QUIET, duration, plain
+from playground.ui.runs import QUIET, plain
 from playground.ui.token_canvas import TokenCanvas
 
 CANVAS = "compare-canvas"
@@ -187,7 +188,8 @@ def _at(name: str, value) -> str:
     if name in ("model", "sampler"):
         return shown(value)
     if name in ("steps", "length"):
-        return f"{value} {'steps' if name == 'steps' else 'tokens'}"
+        unit = "step" if name == "steps" else "token"
+        return f"{value} {unit}" if value == 1 else f"{value} {unit}s"
     return f"{name.replace('_', ' ')} {shown(value)}"
 
 

@@ -59,11 +59,6 @@ def plain(error: Exception | str) -> str:
     return html.escape(str(error), quote=False)
 
 
-def duration(seconds: float) -> str:
-    """Seconds for readers: 12 s, 2.5 minutes."""
-    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.1f} minutes"
-
-
 def keep(names: list[str]) -> str:
     """JavaScript that makes one object of the values of the named components."""
     return f"(...values) => [Object.fromEntries({names}.map((name, i) => [name, values[i]]))]"

@@ -11,9 +11,10 @@ from playground.interfaces import access, zerogpu
 from playground.recipe import RecipeError
 from playground.studies import memory, throughput
 from playground.studies.grid import budget
+from playground.studies.speed import duration
 from playground.studies.throughput import PAGE, STEPS, Point, Settings
 from playground.ui import speed_plots
-from playground.ui.runs import QUIET, duration, plain
+from playground.ui.runs import QUIET, plain
 
 EVERY = 1.0  # seconds between two drawings: each makes the browser build the figure anew
 TIMED = {"show_progress": "hidden", "api_visibility": "private"} | access.TIMED

@@ -150,7 +150,7 @@ def test_what_would_take_too_long_is_refused_before_it_begins(monkeypatch):
     with pytest.raises(RecipeError) as caught:
         found.checked()
     assert str(caught.value) == (
-        "items: would take about 6 s here; allowed: 5. Take fewer of them, fewer steps or a shorter length."
+        "items: would take about 6 s here; allowed: 5 s. Take fewer of them, fewer steps or a shorter length."
     )
     assert batch(["a", "b"], Scripted(), rows=2, limit=5).checked().total == 2
 

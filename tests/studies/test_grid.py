@@ -63,7 +63,7 @@ def test_a_grid_over_the_budget_says_its_cost_and_what_to_reduce(monkeypatch):
         Study(Grid.parse({"steps": "4, 256", "length": 512}))
     said = str(error.value)
     assert said.startswith(
-        "steps: this comparison would take about 796 s here; allowed: 300. The dearest cell, steps 256"
+        "steps: this comparison would take about 13.3 minutes here; allowed: 5 minutes. The dearest cell, steps 256"
     )
     assert said.endswith("leave out the largest values, or take fewer seeds or a shorter length.")
     monkeypatch.setenv("PLAYGROUND_GRID_LIMIT", "2000")

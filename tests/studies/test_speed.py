@@ -5,7 +5,7 @@ import pytest
 from playground.engine import Run, RunError
 from playground.recipe import Recipe
 from playground.studies import speed
-from playground.studies.speed import Pace, expected
+from playground.studies.speed import Pace, duration, expected
 
 
 def test_a_pace_is_kept_for_a_while_and_grows_with_the_cells(monkeypatch):
@@ -13,6 +13,17 @@ def test_a_pace_is_kept_for_a_while_and_grows_with_the_cells(monkeypatch):
     for model in ("stories-masked", "stories-autoregressive"):
         assert speed.pace(model) is speed.pace(model)
         assert speed.pace(model).seconds(10, 640) >= speed.pace(model).seconds(10, 64) > 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.001, "0.001 s"), (0.44, "0.44 s"), (5, "5 s"), (11.7, "12 s"), (89.4, "89 s"), (90, "1.5 minutes"),
+        (300, "5 minutes"), (5399, "90 minutes"), (5400, "1.5 hours"), (13240, "3.7 hours"),
+    ],
+)  # fmt: skip
+def test_a_duration_is_in_units_a_reader_grasps(seconds, said):
+    assert duration(seconds) == said
 
 
 def test_a_model_that_fails_is_expected_to_take_nothing(monkeypatch):

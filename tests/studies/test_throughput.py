@@ -109,7 +109,7 @@ def test_the_largest_sizes_are_left_out_where_time_is_short(monkeypatch):
     assert throughput.fitted(settings, 1000) == settings
     assert throughput.fitted(settings, 250).lengths == (8, 16)
     assert throughput.fitted(settings, 81) == Settings(MODELS, lengths=(8,), batch=(1,))
-    with pytest.raises(RecipeError, match="batch: 1 alone would take about 81 s here; allowed: 5"):
+    with pytest.raises(RecipeError, match=r"batch: 1 alone would take about 81 s here; allowed: 5 s\."):
         throughput.fitted(settings, 5)
 
 
