@@ -42,7 +42,7 @@ def test_samplers_and_denoisers_stand_at_the_bottom():
     for room in ("samplers", "denoisers"):
         for path in (ROOT / "playground" / room).glob("*.py"):
             imported = re.findall(r"^from playground\.(\w+)", path.read_text(encoding="utf-8"), re.M)
-            assert set(imported) <= {"samplers", "denoisers", "text", "schedules"}, path
+            assert set(imported) <= {"samplers", "denoisers", "text", "schedules", "memory"}, path
 
 
 def test_the_python_version_is_the_one_on_spaces():

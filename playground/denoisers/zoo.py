@@ -1,7 +1,5 @@
 """The models folder: a name -> a loaded denoiser and its tokenizer. Adding a family is one line in FAMILIES."""
 
-import contextlib
-import ctypes
 import json
 import threading
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from playground import environment
+from playground import environment, memory
 from playground.denoisers.autoregressive import AutoregressiveDenoiser
 from playground.denoisers.continuous import ContinuousDenoiser
 from playground.denoisers.masked import MaskedDenoiser
@@ -127,7 +125,7 @@ def load_folder(folder: Path, device: str | None = None, dtype: str | None = Non
         raise ModelError("PLAYGROUND_DEVICE is 'meta', which cannot compute.")
     dtype = checked_dtype(dtype, device)
     if device == "cpu":
-        keep_freed_memory()
+        memory.keep_freed()
     weights = _read_weights(folder / "model.safetensors")
     try:
         tokenizer = Tokenizer(folder / "tokenizer.json")
@@ -186,16 +184,6 @@ def best_dtype(device: str) -> str:
         native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
         return "bfloat16" if native else "float32"
     return "bfloat16" if device != "cuda" or torch.cuda.is_bf16_supported() else "float32"
-
-
-def keep_freed_memory() -> None:
-    """Let glibc keep freed blocks of up to 256 MB. By default it returns blocks past a threshold to the system, and
-    faulting them in again can take longer than the arithmetic: drawing 64 tokens took 1.3 ms, now 0.24."""
-    m_trim_threshold, m_mmap_threshold = -1, -3
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # not glibc
-        libc = ctypes.CDLL(None)
-        libc.mallopt(m_mmap_threshold, 1 << 28)
-        libc.mallopt(m_trim_threshold, 1 << 28)
 
 
 def _read_config(path: Path) -> dict:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, fields
 
 import torch
 
+from playground import memory
 from playground.denoisers import zoo
 from playground.interfaces import bench_browser, bench_ratios, bench_runs, bench_server, bench_soak, tables
 from playground.recipe import RecipeError, check_ranges, knob, typed
-from playground.studies import memory, throughput
+from playground.studies import throughput
 from playground.studies.throughput import Range, Settings
 
 PARTS = (

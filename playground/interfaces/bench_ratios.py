@@ -5,12 +5,12 @@ from importlib.util import find_spec
 
 import torch
 
+from playground import memory
 from playground.denoisers import zoo
 from playground.denoisers.masked import MaskedDenoiser
 from playground.engine import complete
 from playground.interfaces.bench_runs import seconds
 from playground.recipe import Recipe
-from playground.studies import memory
 from playground.studies.grid import Cell, Grid, Study
 from playground.studies.throughput import LENGTH, SEED, STEPS, Range, written
 from playground.text import PAD

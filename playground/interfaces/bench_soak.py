@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+from playground import memory
 from playground.denoisers import zoo
 from playground.engine import RunError
 from playground.interfaces.bench_calls import ROUND, Call, calls
-from playground.studies import memory
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = 4  # that call at once

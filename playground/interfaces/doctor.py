@@ -12,13 +12,12 @@ from itertools import pairwise
 
 import torch
 
-from playground import __version__, engine, environment
+from playground import __version__, engine, environment, memory
 from playground.denoisers import zoo
 from playground.denoisers.together import Turns
 from playground.denoisers.zoo import Model
 from playground.interfaces.tables import aligned
 from playground.recipe import Recipe
-from playground.studies import memory
 from playground.text import PAD
 
 PACKAGES = ("torch", "gradio", "numpy", "tokenizers", "safetensors", "torch_npu", "spaces")

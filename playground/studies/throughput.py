@@ -9,11 +9,11 @@ from itertools import islice
 
 import torch
 
-from playground import engine
+from playground import engine, memory
 from playground.denoisers import zoo
 from playground.denoisers.zoo import Model
 from playground.recipe import Recipe, RecipeError, advised_steps, check_ranges, knob, typed
-from playground.studies import memory, speed
+from playground.studies import speed
 from playground.studies.grid import OVERTIME, budget
 from playground.text import PAD
 

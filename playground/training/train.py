@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from tqdm import tqdm
 
+from playground import memory
 from playground.denoisers import minilm, zoo
 from playground.engine import complete
 from playground.recipe import Recipe
@@ -356,7 +357,7 @@ def _load(init: str) -> tuple[Path, nn.Module]:
 
 def train(plan: Plan, resume: bool = False, quiet: bool = False) -> Training:
     """Run a plan to the end of its budget, or to Ctrl-C, which saves."""
-    zoo.keep_freed_memory()
+    memory.keep_freed()
     with processes():
         training = Training(plan, resume)
         with (training.output / "log.jsonl").open("a", encoding="utf-8") as log, interruptible() as stopped:

@@ -11,13 +11,12 @@ from itertools import chain
 
 import gradio as gr
 
-from playground import __version__, environment, log
+from playground import __version__, environment, log, memory
 from playground.denoisers import zoo
 from playground.denoisers.together import PASSES
 from playground.engine import record
 from playground.environment import SettingError
 from playground.recipe import Recipe, RecipeError
-from playground.studies import memory
 from playground.ui.page import build, launch
 
 TRIED = {"prompt": "Once upon a time", "length": 24, "steps": 4, "seed": 1}

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 import gradio as gr
 
+from playground import memory
 from playground.denoisers.zoo import ModelError
 from playground.engine import RunError
 from playground.interfaces import access, zerogpu
 from playground.recipe import RecipeError
-from playground.studies import memory, throughput
+from playground.studies import throughput
 from playground.studies.grid import budget
 from playground.studies.speed import duration
 from playground.studies.throughput import PAGE, STEPS, Point, Settings

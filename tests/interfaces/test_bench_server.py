@@ -2,12 +2,12 @@
 
 import pytest
 
+from playground import memory
 from playground.denoisers import zoo
 from playground.engine import RunError
 from playground.interfaces import bench, bench_calls, bench_server, bench_soak
 from playground.interfaces.bench_calls import Call
 from playground.samplers import SAMPLERS
-from playground.studies import memory
 
 
 def test_runs_at_once_share_their_passes_and_write_what_they_write_one_by_one(monkeypatch):

@@ -2,9 +2,10 @@
 
 import pytest
 
+from playground import memory
 from playground.denoisers import zoo
 from playground.recipe import RecipeError
-from playground.studies import memory, throughput
+from playground.studies import throughput
 from playground.studies.throughput import Latency, Range, Settings, Throughput
 
 MODELS = ("stories-masked", "stories-autoregressive")

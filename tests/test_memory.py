@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from playground.studies import memory
+from playground import memory
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 HOLDS_AND_LEAVES = """
 import time
-from playground.studies import memory
+from playground import memory
 done = [0]
 memory.steady(lambda: done[0])
 first = memory.resident()
