@@ -61,8 +61,8 @@ def frontier_figure(study: Study) -> go.Figure:
             x=[measured["seconds"].mean for _, measured in found],
             y=[measured["perplexity"].mean for _, measured in found], name=label, mode="lines+markers+text",
             text=[f"{shown(value)} (H {measured['entropy'].mean:.2f})" for value, measured in found],
-            textposition="top right", line={"color": colour, "dash": dash}, marker={"symbol": symbol, "size": 9},
-            **_entropy([measured for _, measured in found]),
+            textposition="top right", cliponaxis=False, line={"color": colour, "dash": dash},
+            marker={"symbol": symbol, "size": 9}, **_entropy([measured for _, measured in found]),
         )  # fmt: skip
     found = [summary(cell.rows) for cell in study.distinct_baselines if cell.rows]
     found = [measured for measured in found if "perplexity" in measured]

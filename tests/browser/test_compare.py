@@ -38,9 +38,12 @@ def quick(page, prompt="Tom had"):
 
 
 def run(page):
+    before = page.evaluate(f"{HOST}.player.study().id")
     page.click("#compare-run")
-    page.wait_for_function(f"{HOST}.state() !== 'idle'")
-    page.wait_for_function(f"{HOST}.state() === 'idle' && {HOST}.player.study().end")
+    page.wait_for_function(
+        f"(id) => {HOST}.state() === 'idle' && {HOST}.player.study().id !== id && {HOST}.player.study().end",
+        arg=before,
+    )
 
 
 def texts(page) -> list[str]:
@@ -127,7 +130,7 @@ def test_stop_keeps_what_is_done_and_a_reload_keeps_the_knobs(compare):
     compare.click("#compare-stop")
     compare.wait_for_function(f"{HOST}.state() === 'idle'")
     assert compare.locator(".dlm-compare-status").inner_text() == "Stopped. 1 of 3 cells are done and kept."
-    compare.get_by_role("button", name="Show the steps of: 1 steps, seed 7").click()
+    compare.get_by_role("button", name="Show the steps of: 1 step, seed 7").click()
     assert compare.locator(".dlm-compare-opened .dlm-line").first.inner_text()
 
     compare.set_viewport_size({"width": 390, "height": 844})

@@ -50,6 +50,7 @@ def test_a_second_knob_gives_a_line_each_and_quality_stands_against_time():
     names = [trace.name for trace in figure.data]
     assert names[:2] == ["model stories-masked", "model stories-uniform"] and "left to right" in names
     assert [text[:5] for text in figure.data[0].text] == ["2 (H ", "3 (H "] and figure.data[0].x[1] > 0
+    assert figure.data[0].cliponaxis is False  # else the topmost label is cut
 
 
 def test_a_study_that_has_begun_is_drawn_as_far_as_it_is():
