@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from playground.denoisers.backbone import Head, Past, Trunk
+from playground.denoisers.backbone import Head, Past, Pasts, Trunk, evened
 
 
 class AutoregressiveDenoiser(nn.Module):
@@ -39,8 +39,12 @@ class AutoregressiveDenoiser(nn.Module):
     def following(self, read: Tensor, past: Past) -> Tensor:
         """Ids read since the last call [B, n], the cells before them in `past` -> logits [B, V] of the next cell.
         A whole row costs as many of these as it has cells, each of one cell's work."""
-        rows = len(read)
-        if rows == 1:  # a product of one row takes another kernel, and other rounding, than one of several
-            read = read.expand(2, -1)
-        h = self.trunk(self.tokens[read], causal=True, past=past)[:, -1:]
-        return self.head(h, self.tokens[: self.vocab_size]).squeeze(1).float()[:rows]
+        return self.followings([(read, past)])[0]
+
+    def followings(self, asked: list[tuple[Tensor, Past]]) -> list[Tensor]:
+        """What `following` says of each, in one pass: as many ids are read of each row, wherever the rows are."""
+        reads, pasts = zip(*asked, strict=True)
+        rows = [len(read) for read in reads]
+        h = self.trunk(self.tokens[evened(torch.cat(reads))], causal=True, past=Pasts(pasts, rows))[:, -1:]
+        logits = self.head(h, self.tokens[: self.vocab_size]).squeeze(1).float()
+        return logits[: sum(rows)].split(rows)

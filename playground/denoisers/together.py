@@ -6,6 +6,7 @@ of inputs. Rows of one pass may stand at different steps, since each has its own
 nobody before it and waits for nobody. No thread is started here.
 """
 
+import contextlib
 import os
 import threading
 import time
@@ -27,6 +28,7 @@ class Question:
     inputs: tuple  # positional
     options: dict
     kind: tuple | None  # equal for questions that may share a pass; None: none may
+    shared: Callable[[list["Question"]], list[Tensor]]  # the answers of such questions, from one pass
     answer: Tensor | None = None
     error: Exception | None = None
     began: float = 0.0  # when its pass did
@@ -105,8 +107,8 @@ class Turns:
         """The denoiser, which from now on is asked in turn."""
         return Together(denoiser, self)
 
-    def ask(self, function: Callable, inputs: tuple, options: dict, kind: tuple | None = None) -> Tensor:
-        question = Question(function, inputs, options, None if self.alone else kind)
+    def ask(self, function: Callable, inputs: tuple, options: dict, kind: tuple, shared: Callable) -> Tensor:
+        question = Question(function, inputs, options, None if self.alone else kind, shared)
         asked = time.perf_counter()
         self.passes.answer(question)
         self.waited += question.began - asked
@@ -128,12 +130,26 @@ class Together:
         options = {name: value for name, value in options.items() if value is not None}
         shapes = (None if value is None else (value.shape[1:], value.dtype) for value in inputs)
         kind = (id(self._denoiser), *shapes, *options)
-        return self._turns.ask(self._denoiser, inputs, options, kind)
+        return self._turns.ask(self._denoiser, inputs, options, kind, _rows_together)
 
     def following(self, read: Tensor, past) -> Tensor:
-        """An autoregressive denoiser's next cell: in turn, and alone, since each run has read another number of
-        cells."""
-        return self._turns.ask(self._denoiser.following, (read, past), {})
+        """An autoregressive denoiser's next cell. Each run has read another number of cells, and attends to its own."""
+        kind = (id(self._denoiser), "following", read.shape[1:])
+        return self._turns.ask(self._denoiser.following, (read, past), {}, kind, self._followings)
+
+    def _followings(self, group: list[Question]) -> list[Tensor]:
+        return self._denoiser.followings([question.inputs for question in group])
+
+
+def _rows_together(group: list[Question]) -> list[Tensor]:
+    """The rows of all in one call of the denoiser."""
+    first, asked = group[0], [question.inputs for question in group]
+    inputs = [None if values[0] is None else torch.cat(values) for values in zip(*asked, strict=True)]
+    options = {
+        name: value if name in NO_ROWS else torch.cat([question.options[name] for question in group])
+        for name, value in first.options.items()
+    }
+    return first.function(*inputs, **options).split([question.rows for question in group])
 
 
 def _ask(group: list[Question]) -> None:
@@ -142,17 +158,8 @@ def _ask(group: list[Question]) -> None:
     for question in group:
         question.began = now
     if len(group) > 1:
-        first, asked = group[0], [question.inputs for question in group]
-        inputs = (None if values[0] is None else torch.cat(values) for values in zip(*asked, strict=True))
-        options = {
-            name: value if name in NO_ROWS else torch.cat([question.options[name] for question in group])
-            for name, value in first.options.items()
-        }
-        together = Question(first.function, tuple(inputs), options, first.kind)
-        together.ask()
-        if together.error is None:
-            parts = together.answer.split([question.rows for question in group])
-            for question, part in zip(group, parts, strict=True):
+        with contextlib.suppress(Exception):
+            for question, part in zip(group, group[0].shared(group), strict=True):
                 question.answer = part
             return
     for question in group:

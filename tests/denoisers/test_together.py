@@ -7,6 +7,8 @@ import pytest
 import torch
 
 import playground
+from playground.denoisers import zoo
+from playground.denoisers.backbone import Past
 from playground.denoisers.together import MOST_CELLS, Passes, Turns
 from playground.engine import Run
 from playground.recipe import Recipe
@@ -135,3 +137,56 @@ def test_runs_by_turns_in_one_thread_never_wait_for_each_other():
     for _ in range(4):
         next(one), next(two)
     assert all(run.turns.waited < 0.01 for run in runs)
+
+
+def started(denoiser, ids) -> Past:
+    past = Past()
+    denoiser.following(ids, past)
+    return past
+
+
+def test_rows_that_have_read_different_numbers_of_cells_are_read_together_with_the_same_logits():
+    denoiser = zoo.load("stories-autoregressive").denoiser
+    draw = torch.Generator().manual_seed(3)
+    texts = [torch.randint(5, 4000, shape, generator=draw) for shape in ((1, 1), (3, 9), (1, 40), (2, 5))]
+    with torch.inference_mode():
+        alone, shared = ([started(denoiser, ids) for ids in texts] for _ in range(2))
+        for _ in range(3):
+            following = [torch.randint(5, 4000, (len(ids), 1), generator=draw) for ids in texts]
+            one_by_one = [denoiser.following(*asked) for asked in zip(following, alone, strict=True)]
+            together = denoiser.followings(list(zip(following, shared, strict=True)))
+            assert all(torch.equal(a, b) for a, b in zip(one_by_one, together, strict=True))
+
+
+def test_a_row_is_read_as_among_others():
+    denoiser = zoo.load("stories-autoregressive").denoiser
+    ids = torch.randint(5, 4000, (9, 7), generator=torch.Generator().manual_seed(3))
+    with torch.inference_mode():
+        among = denoiser.following(ids, Past())
+        assert all(torch.equal(denoiser.following(ids[:rows], Past()), among[:rows]) for rows in (1, 2, 3, 5, 8))
+
+
+def test_runs_from_left_to_right_share_passes():
+    passes, calls = Passes(), []
+    for seed in range(4):
+        run = Run(Recipe.parse({"model": "stories-autoregressive", "length": 24 + 4 * seed, "seed": seed}))
+        run.turns = Turns(passes=passes)
+        calls.append(lambda run=run: [step.tokens for step in run.steps()][-1])
+    found = at_once(*calls)
+    assert all(found[seed].shape[1] == 24 + 4 * seed for seed in range(4))
+    assert passes.made < 0.8 * passes.answered
+
+
+def test_a_pass_that_fails_leaves_what_was_read_as_it_was(monkeypatch):
+    def failing(*_):
+        raise RuntimeError("Out of luck.")
+
+    denoiser = zoo.load("stories-autoregressive").denoiser
+    ids = torch.tensor([[40, 50, 60]])
+    with torch.inference_mode():
+        wanted, past = denoiser.following(ids[:, 2:], started(denoiser, ids[:, :2])), started(denoiser, ids[:, :2])
+        with monkeypatch.context() as broken:
+            broken.setattr(denoiser.trunk.layers[3], "forward", failing)
+            with pytest.raises(RuntimeError, match="luck"):
+                denoiser.following(ids[:, 2:], past)
+        assert torch.equal(denoiser.following(ids[:, 2:], past), wanted)
