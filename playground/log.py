@@ -12,6 +12,7 @@ from playground import environment
 
 LEVELS = {"off": logging.CRITICAL, "info": logging.INFO, "debug": logging.DEBUG}
 LOGGER = logging.getLogger("playground")
+LONGEST = 500  # characters of a message
 
 
 class Lines(logging.Formatter):
@@ -19,17 +20,36 @@ class Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
-        facts = {"time": moment.replace("+00:00", "Z"), "event": record.getMessage()} | getattr(record, "facts", {})
-        return json.dumps(facts, ensure_ascii=False)
+        return json.dumps({"time": moment.replace("+00:00", "Z")} | self.facts(record), ensure_ascii=False)
+
+    def facts(self, record: logging.LogRecord) -> dict:
+        return {"event": record.getMessage()} | getattr(record, "facts", {})
+
+
+class OfOthers(Lines):
+    """As Lines, of records that libraries write. Their messages, which may have what a visitor sent, are told at level
+    debug only, cut."""
+
+    def facts(self, record: logging.LogRecord) -> dict:
+        said = {"event": f"{record.levelname.lower()} of {record.name}", "where": f"{record.module}:{record.lineno}"}
+        if record.exc_info and record.exc_info[0]:
+            said["error"] = record.exc_info[0].__name__
+        if LOGGER.isEnabledFor(logging.DEBUG):
+            said["message"] = record.getMessage()[:LONGEST]
+        return said
 
 
 def start() -> None:
     """Write the log to stderr, as PLAYGROUND_LOG says: info, debug, which has prompts too, or off."""
     level = environment.text("PLAYGROUND_LOG")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
-    LOGGER.handlers, LOGGER.propagate = [handler], False
+    for logger, form in ((LOGGER, Lines()), (logging.getLogger(), OfOthers())):
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(form)
+        logger.handlers = [handler]
+    LOGGER.propagate = False
     LOGGER.setLevel(LEVELS[level])
+    if level == "off":
+        logging.getLogger().handlers = [logging.NullHandler()]
 
 
 def event(name: str, *, private: dict | None = None, **facts) -> None:

@@ -1,6 +1,7 @@
 """The log: a line of JSON for what happens to a run, without what a visitor wrote."""
 
 import json
+import logging
 
 import pytest
 
@@ -22,7 +23,9 @@ def lines(monkeypatch, capsys):
         log.start()
         return lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
+    root = logging.getLogger().handlers
     yield begin
+    logging.getLogger().handlers = root
     log.LOGGER.handlers, log.LOGGER.propagate = [], True
     log.LOGGER.setLevel(0)
 
@@ -60,6 +63,27 @@ def test_debug_has_the_recipe_and_off_has_nothing(lines):
     assert written()[0]["prompt"] == SECRET
     written = lines("off")
     playground.generate(prompt=SECRET, length=16, steps=1, seed=1)
+    assert written() == []
+
+
+def test_what_libraries_say_is_a_line_without_what_was_sent(lines):
+    said = ('x\n{"event": "FORGED"} %s', SECRET)
+    written = lines()
+    logging.getLogger("mcp.server").warning(*said)
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        logging.getLogger("library").exception("It failed: %s", SECRET)
+    warned, failed = written()
+    assert (warned["event"], warned["where"].split(":")[0]) == ("warning of mcp.server", "test_log")
+    assert (failed["event"], failed["error"]) == ("error of library", "ValueError")
+    assert SECRET not in json.dumps([warned, failed])
+    written = lines("debug")
+    logging.getLogger("mcp.server").warning(*said)
+    (told,) = written()
+    assert told["event"] == "warning of mcp.server" and SECRET in told["message"]
+    written = lines("off")
+    logging.getLogger("mcp.server").warning(*said)
     assert written() == []
 
 

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playground import log
-from playground.interfaces.readable import UPLOAD, Refused, check_head, checked
+from playground.interfaces.readable import INFO, UPLOAD, Gone, Refused, check_head, checked
 
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}  # of every answer
 FAILED = "The server failed at this request; its log says where."
@@ -27,9 +27,13 @@ class Guard:
         answer = Answer(scope, receive, send)
         try:
             check_head(scope)
+            if scope["path"] == INFO:
+                scope["app"].api_info = None  # else everyone would be told the address at which the first asked
             await self.app(scope, await checked(scope, receive), answer.send)
         except Refused as refused:
             await answer.end(refused.status, refused.sentence)
+        except Gone:
+            pass
         except Exception as error:
             if not isinstance(error.__cause__, HTTPException):  # as of a stream which is about nothing
                 _log(scope, type(error).__name__, _where(error))

@@ -6,18 +6,23 @@ from functools import cache
 
 from gradio import Blocks
 from gradio.route_utils import API_PREFIX
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.types import Message, Receive, Scope
+
+from playground.interfaces import mcp_server
 
 LARGEST = 10_000_000  # bytes of a body; of a file among several in an upload PLAYGROUND_UPLOAD_BYTES
 LARGEST_NUMBER = 2**63  # the writer of answers knows no larger whole ones
 DEEPEST = 32  # brackets in brackets
+MOST_VALUES = 100_000  # of a body, as its commas and opening brackets tell: taking apart more would keep others waiting
 LONGEST_PATH, LONGEST_NAME, LONGEST_QUERY, LONGEST_SESSION = 1000, 255, 60_000, 128
 # Routes that this page has no use for: they fetch addresses for others, write files or call a component's methods.
 CLOSED = re.compile(
-    API_PREFIX + "/+(proxy=|file[=/]+https?:|component_server|process_recording|deep_link|stream/|vibe|undo-vibe)", re.I
-)
-UPLOAD = f"{API_PREFIX}/upload"
+    API_PREFIX + "/+(proxy=|file[=/]+https?:|component_server|custom_component|process_recording|deep_link|stream/|"
+    "vibe|undo-vibe)", re.I,
+)  # fmt: skip
+UPLOAD, MCP, FILES, INFO = (f"{API_PREFIX}/{name}" for name in ("upload", "mcp", "file", "info"))
+NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 EVENT = re.compile(API_PREFIX + "/(run|api|call/v2|call|queue/join)(?:/([^/]*))?/?")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]*)(:\d{1,5})?", re.ASCII)
@@ -31,6 +36,10 @@ class Refused(Exception):
         self.status, self.sentence = status, sentence
 
 
+class Gone(Exception):
+    """Whoever sent a request has left before it was there."""
+
+
 def unreadable(why: str) -> Refused:
     """A request that is malformed."""
     return Refused(400, f"The request cannot be read: {why}.")
@@ -39,23 +48,35 @@ def unreadable(why: str) -> Refused:
 def check_head(scope: Scope) -> None:
     """Path, query and the headers from which Gradio makes this page's own address. Raises Refused."""
     path = scope["path"]
-    if CLOSED.match(path):
+    if CLOSED.match(path) or (path.startswith(MCP) and not mcp_server.PATHS.fullmatch(path)):
         raise Refused(404, "There is nothing at this address.")
     if len(path) > LONGEST_PATH or len(scope["query_string"]) > LONGEST_QUERY:
         raise Refused(414, "The request cannot be read: its address is too long.")
     if CONTROL.search(path) or any(len(name.encode()) > LONGEST_NAME for name in path.split("/")):
         raise unreadable("its path has a name that no file can have")
+    _check_query(path, QueryParams(scope["query_string"]))
     headers = Headers(scope=scope)
+    if any(part.strip() not in ("", "http", "https") for part in headers.get("x-forwarded-proto", "").split(",")):
+        raise unreadable("the header x-forwarded-proto is neither http nor https")
     for name in ("host", "x-forwarded-host"):
         if not HOST.fullmatch(headers.get(name, "").split(",")[0].strip()):
             raise unreadable(f"the header {name} is not the name of a host")
-    # Gradio would take this page's address from it. It is for a proxy of Gradio's own, which is not used here.
-    scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"x-gradio-server"]
+    # From the first Gradio would take this page's address; it is for a proxy of Gradio's own, which is not used here.
+    # Its answer to the second, for a visitor's file, has the headers of the request in it.
+    ignored = [b"x-gradio-server"] + [b"range"] * path.startswith(FILES)
+    scope["headers"] = [(name, value) for name, value in scope["headers"] if name not in ignored]
+
+
+def _check_query(path: str, query: QueryParams) -> None:
+    if query.get("page"):
+        raise Refused(404, "There is no page of this name.")
+    if path == f"{UPLOAD}_progress" and not NAME.fullmatch(query.get("upload_id", "")):
+        raise unreadable("upload_id is not the name of an upload")
 
 
 async def checked(scope: Scope, receive: Receive) -> Receive:
     """What gives the same body: JSON for Gradio, read and found in order, and anything else as it comes, up to a
-    limit. Raises Refused, for what comes piece by piece while it is read."""
+    limit. Raises Refused, for what comes piece by piece while it is read, and Gone."""
     path, kind = scope["path"], Headers(scope=scope).get("content-type", "").split(";")[0].strip().lower()
     so_far = 0
 
@@ -75,10 +96,15 @@ async def checked(scope: Scope, receive: Receive) -> Receive:
     while message.get("more_body"):
         message = await limited()
         parts.append(message.get("body", b""))
+    if message["type"] != "http.request":
+        raise Gone
     body = b"".join(parts)
-    if message["type"] == "http.request":  # else its sender has gone
-        check_event(path, parsed(body), scope["app"].get_blocks())
-        parts[:] = [body]
+    call = parsed(body)
+    if not path.startswith(MCP):
+        check_event(path, call, scope["app"].get_blocks())
+    elif why := mcp_server.misread(call):
+        raise unreadable(why)
+    parts[:] = [body]
 
     async def replayed() -> Message:
         return {"type": "http.request", "body": parts.pop()} if len(parts) == 1 else await receive()
@@ -88,6 +114,8 @@ async def checked(scope: Scope, receive: Receive) -> Receive:
 
 def parsed(body: bytes) -> dict:
     """The JSON object in a body; what JSON has no word for, or what cannot be sent back, is refused. Raises Refused."""
+    if sum(body.count(sign) for sign in (b",", b"[", b"{")) > MOST_VALUES:
+        raise Refused(413, f"The request has too many values: up to {MOST_VALUES:,} are allowed.")
     try:
         found = json.loads(body.decode("utf-8"), parse_constant=_no_number)
     except (ValueError, RecursionError):

@@ -81,7 +81,7 @@ def build(saved: gr.BrowserState, page: gr.Blocks) -> None:
     boxes = {}
     with gr.Row(equal_height=False):
         with gr.Column(scale=7, min_width=320, elem_classes="stage"):
-            canvas = TokenCanvas(_first(), "editor", storage=STORAGE, elem_id=CANVAS)
+            canvas = TokenCanvas(_first(), "editor", history_key=STORAGE, elem_id=CANVAS)
         with gr.Column(scale=3, min_width=330, elem_classes="desk"):
             parts = {"canvas": canvas} | _desk(boxes)
     _connect(page, saved, boxes, parts)

@@ -1,11 +1,17 @@
 """The web server around the page: what is handed to the application below Gradio, and two things that Gradio's own
 code for queues and values does not survive, or not well."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import gradio as gr
+from fastapi.exceptions import RequestValidationError
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from playground import log
-from playground.interfaces import health
+from playground.interfaces import health, mcp_server
 from playground.interfaces.guard import Guard
 
 UNREADABLE = "The request cannot be read: it has fewer values than this event takes, or one of another kind."
@@ -15,7 +21,22 @@ def app_kwargs(page: gr.Blocks) -> dict:
     """Arguments of the FastAPI application: its routes come before Gradio's, and a guard before all routes."""
     _outlive_visitors(page)
     _name_the_fault(page)
-    return {"routes": health.routes(), "middleware": [Middleware(Guard)]}
+
+    @asynccontextmanager
+    async def lifespan(app) -> AsyncIterator[None]:
+        mcp_server.settle(page)  # by now it is there
+        yield
+
+    return {
+        "routes": health.routes(), "middleware": [Middleware(Guard)], "lifespan": lifespan, "openapi_url": None,
+        "exception_handlers": {RequestValidationError: _of_another_kind},
+    }  # fmt: skip
+
+
+async def _of_another_kind(_: Request, error: RequestValidationError) -> JSONResponse:
+    """The fields that are missing or of another kind, without sending back what they were."""
+    fields = {".".join(map(str, fault["loc"][1:]))[:100] for fault in error.errors()}
+    return JSONResponse({"detail": f"{UNREADABLE} See {', '.join(sorted(fields)[:8]) or 'its body'}."}, 422)
 
 
 def _outlive_visitors(page: gr.Blocks) -> None:

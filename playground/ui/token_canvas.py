@@ -26,7 +26,7 @@ def head() -> str:
 
 class TokenCanvas(gr.HTML):
     """Draws a Trace, on a page that has `head()`: `value` is a trace file's JSON or one message of a live run
-    (`Trace.message`). With `storage`, the key of a history in the browser, an editor is around it: `value` may be
+    (`Trace.message`). With `history_key`, the key of a history in the browser, an editor is around it: `value` may be
     {document: {ids, pieces}, label, select?, initial?} too. With `around` "blend" it shows a path, with "compare" a
     grid of runs, with "race" a Heat, with "batch" many texts.
     Events: `go` and `halt` when a run is to start or to be cancelled, `turn` when its state() changes; an editor's
@@ -34,9 +34,9 @@ class TokenCanvas(gr.HTML):
     send any value there, so listeners check it.
     """
 
-    def __init__(self, value: str = "", around: str = "", storage: str = "", **kwargs):
+    def __init__(self, value: str = "", around: str = "", history_key: str = "", **kwargs):
         parts = [part for part in ("player", around) if part]
-        given = {"parts": parts, "create": CREATE[around], "storage": storage}
+        given = {"parts": parts, "create": CREATE[around], "storage": history_key}
         kwargs.setdefault("html_template", TEMPLATE)
         kwargs.setdefault("js_on_load", GLUE.replace("GIVEN", json.dumps(given), 1))
         super().__init__(value, apply_default_css=False, padding=False, **kwargs)
