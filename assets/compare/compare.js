@@ -15,7 +15,7 @@ function createCompare(root, options) {
   const table = createCompareTable(labels, open);
   element.append(table.element);
   const foot = make("div", "dlm-files", element);
-  make("p", "dlm-about", foot, labels.hint);
+  const hint = make("p", "dlm-about", foot, labels.hint);
   const opened = make("section", "dlm-compare-opened", element);
   opened.hidden = true;
   const title = make("h3", "", opened);
@@ -25,6 +25,7 @@ function createCompare(root, options) {
   const plain = make("p", "dlm-compare-plain", opened);
   const stage = make("div", "", opened);
   const player = createPlayer(stage, { ...options, css: null, live: false, autoplay: true, single: true, onPin: null, onUnpin: null, onLive: null });
+  const TRACES = 2; // its place among the buttons
   let study = fresh(null);
 
   function fresh(id) {
@@ -48,6 +49,9 @@ function createCompare(root, options) {
     opened.hidden = true;
     table.begin(head.cells, head.seeds);
     setText(status, fillLabel(labels.begun, { n: count(), seconds: readableNumber(head.seconds) }));
+    const isRecorded = study.id === "recorded"; // without its steps
+    setHidden(hint, isRecorded);
+    setHidden(buttons[TRACES], isRecorded);
     progress(0);
   }
 

@@ -13,6 +13,7 @@ function createCompareTable(labels, onOpen) {
   function begin(cells, seeds) {
     head.replaceChildren();
     body.replaceChildren();
+    table.classList.toggle("dlm-grid-wide", cells.some(({ place }) => place.split(" ").some((word) => word.length > 11)));
     make("td", "", head);
     for (const seed of seeds) make("th", "", head, fillLabel(labels.seed, { seed })).scope = "col";
     lines = cells.map((cell, index) => makeLine(cell, index, seeds));

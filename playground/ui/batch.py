@@ -56,8 +56,8 @@ def write_all(file: str | None, prompts: str, *values) -> Iterator[str]:
 def _reading(file: str | None, prompts: str):
     """How the items are read. Raises RecipeError."""
     typed = isinstance(prompts, str) and prompts.strip()
-    if file and typed:
-        raise RecipeError("prompts", "are typed and there is a file; take one of the two away.")
+    if file and typed and prompts != PROMPTS:  # which the page wrote there itself
+        raise RecipeError("prompts", "are in the box, and there is a file too; remove one of the two.")
     if not file and not typed:
         raise RecipeError("prompts", "are empty; type some, a line each, or upload a file.")
     if file:

@@ -73,7 +73,11 @@ def grid_of(values: tuple) -> Grid:
     for name in SWEPT_HERE:
         if name not in sweep and (isinstance(fields[name], list) or "," in str(fields[name])):
             raise RecipeError(name, "has several values; choose it under Sweep to compare them.")
-    base = {name: value for name, value in fields.items() if name not in sweep and not _is_unheard(name, fields, sweep)}
+    base = {
+        name: value
+        for name, value in fields.items()
+        if name not in sweep and (name, value) != ("seed", "") and not _is_unheard(name, fields, sweep)
+    }
     return Grid.parse(sweep | base)
 
 
@@ -252,7 +256,7 @@ def _knob(name: str, **kwargs):
         return knobs.Dropdown([NOTHING, *swept], value=NOTHING, label="and", min_width=120, scale=2, **about)
     if name.endswith("_values"):
         value = SUGGESTED["steps"] if name == "x_values" else ""
-        return gr.Textbox(value, label="over", max_lines=3, min_width=140, scale=3, visible=name == "x_values", **about)
+        return gr.Textbox(value, label="over", max_lines=5, min_width=140, scale=3, visible=name == "x_values", **about)
     if name == "sampler":
         choices = [("the family's own", ""), *SAMPLERS[_family(opening().model)]]
         return knobs.Dropdown(choices, value="", label="Sampler", info=None, **about)
@@ -285,8 +289,8 @@ def suggest(name: str, model: str) -> str:
     """Values worth comparing of a knob."""
     if not (isinstance(name, str) and isinstance(model, str)):
         return ""
-    if name == "model":
-        return ", ".join(zoo.catalogue())
+    if name == "model":  # left to right stands beside them anyway
+        return ", ".join(model for model, family in zoo.catalogue().items() if family != "autoregressive")
     if name == "sampler" and model in zoo.catalogue():
         return ", ".join(list(SAMPLERS[_family(model)])[:4])
     return SUGGESTED.get(name, "")
@@ -338,7 +342,8 @@ def call(saved: dict) -> dict:
     opened = {"prompt": opening().prompt, "model": opening().model, "steps": STEPS}
     grid = grid_of(tuple(saved[name] for name in NAMES)) if saved else Grid.parse(opened)
     axes = {axis.name: list(axis.values) for axis in grid.axes}
-    names = [name for name in RECIPE_FIELDS if name not in axes]
+    known = [*axes, "sampler"] if "model" in axes else axes  # each family has its own
+    names = [name for name in RECIPE_FIELDS if name not in known]
     own = {
         name: value
         for name, value in grid.to_dict().items()

@@ -19,8 +19,9 @@ NAMES = {
 }  # fmt: skip
 LANGUAGES = {"Python": "python", "curl": "shell", "JavaScript": "javascript", "Command line": "shell"}
 ABOUT = """### Call it from a program
-What you do on a tab as a call, with the knobs as you left them there. Every endpoint and parameter is under "Use via
-API" at the bottom of the page. The same fields and seed give the same text here, there and on the command line."""
+What you do on a tab as a call, with the knobs as you left them there. [The API page](?view=api), which needs a wide
+screen, and the [OpenAPI description](gradio_api/openapi.json) have every endpoint and parameter. The same fields and
+seed give the same text here, there and on the command line."""
 
 
 def shown(name: str, call: Callable[[dict], dict], saved: dict | None, server: str) -> list[str]:

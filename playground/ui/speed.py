@@ -71,7 +71,7 @@ def build(page: gr.Blocks) -> None:
     """Lay out the section where it is called, inside `page`, and connect it. How long measuring takes is found out when
     the section is opened."""
     with gr.Accordion("How fast is this machine?", open=False, elem_id="speed") as section:
-        line = gr.Markdown(f"{ABOUT} It takes about a minute on two slow cores.", elem_id="speed-estimate")
+        line = gr.Markdown(f"{ABOUT} It takes one to four minutes on two slow cores.", elem_id="speed-estimate")
         with gr.Row(elem_classes="speed-row"):
             start = gr.Button("Measure", variant="primary", elem_id="speed-measure", min_width=120, scale=0)
             stop = gr.Button("Stop", elem_id="speed-stop", min_width=80, scale=0, interactive=False)

@@ -51,17 +51,17 @@ def metrics_figure(study: Study) -> go.Figure:
 
 
 def frontier_figure(study: Study) -> go.Figure:
-    """Perplexity, with the word entropy H beside it, against the seconds that a text takes: nearer to the lower left
-    corner is better."""
-    figure = go.Figure()
-    for (colour, symbol, dash), label, cells in _lines(study):
+    """Perplexity, with the word entropy beside it where there is room, against the seconds that a text takes: nearer
+    to the lower left corner is better."""
+    figure, lines = go.Figure(), _lines(study)
+    for (colour, symbol, dash), label, cells in lines:
         found = [(value, summary(cell.rows)) for value, cell in _placed(study, cells)]
         found = [(value, measured) for value, measured in found if "perplexity" in measured]
         figure.add_scatter(
             x=[measured["seconds"].mean for _, measured in found],
             y=[measured["perplexity"].mean for _, measured in found], name=label, mode="lines+markers+text",
-            text=[f"{shown(value)} (H {measured['entropy'].mean:.2f})" for value, measured in found],
-            textposition="top right", cliponaxis=False, line={"color": colour, "dash": dash},
+            text=[_label(value, measured if len(lines) == 1 else None) for value, measured in found], cliponaxis=False,
+            textposition=["top right"] * (len(found) - 1) + ["bottom left"], line={"color": colour, "dash": dash},
             marker={"symbol": symbol, "size": 9}, **_entropy([measured for _, measured in found]),
         )  # fmt: skip
     found = [summary(cell.rows) for cell in study.distinct_baselines if cell.rows]
@@ -86,6 +86,10 @@ def frontier_figure(study: Study) -> go.Figure:
     figure.update_yaxes(title="perplexity", **log_axis(levels + [value for trace in drawn for value in trace.y]))
     figure.update_layout(hovermode="closest")
     return figure
+
+
+def _label(value, measured: dict[str, Spread] | None) -> str:
+    return f"{shown(value)}, entropy {measured['entropy'].mean:.2f}" if measured else shown(value)
 
 
 def _entropy(found: list[dict[str, Spread]]) -> dict:

@@ -32,6 +32,7 @@ CSS = """
 #compare-estimate .wrap { overflow: visible; } /* the place in the queue */
 #compare-estimate .error { display: none; } /* a badge over the sentence */
 #compare-estimate .progress-text { color: var(--body-text-color); font-size: .75rem; inset: -4px 0 auto auto; }
+body:not(.dark) .cm-line span { filter: brightness(.55) saturate(1.5); } /* Gradio's colours are too light on white */
 .desk { gap: 10px; }
 .block:not(:focus-within) > .container .options { display: none; } /* a dropdown that Tab has left */
 .desk .form { background: none; border: 0; gap: 8px; }
@@ -44,6 +45,7 @@ CSS = """
   .stage, .desk { min-width: 100% !important; padding-inline-end: 0; }
   .run-row { position: fixed; inset: auto 0 0 0; z-index: 60; padding: 8px; background: var(--body-background-fill);
     border-top: 1px solid var(--border-color-primary); }
+  footer .divider { display: none !important; } /* between what a phone does not show and the rest */
   #kept { position: fixed; inset: auto auto 68px 8px; z-index: 20; }
   .gradio-container { padding-bottom: 104px !important; }
 }

@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 
+import gradio as gr
 import pytest
 from gradio_client import Client
 
 import playground
+from playground.batches.filters import Filters
 from playground.interfaces import snippets
 from playground.ui import batch, programs
 
@@ -77,6 +79,17 @@ def test_a_file_has_its_own_knobs_and_a_bad_line_stops_nothing(tab, tmp_path):
     with tab.expect_popup() as watched:
         tab.locator(".dlm-batch-watch").first.click()
     assert "seed=3" in watched.value.url
+
+
+def test_a_file_wins_over_the_prompts_that_the_tab_opens_with(tmp_path):
+    file = tmp_path / "prompts.txt"
+    file.write_text("Tom ran\n", encoding="utf-8")
+    values = ["stories-masked", 1, 16, 0.7, 7]  # of batch.KNOBS
+    marks = [getattr(Filters(), name) for name in batch.MARKS]
+    told = [json.loads(message) for message in batch.write_all(str(file), batch.PROMPTS, *values, *marks)]
+    assert [item["asked"] for item in told[1]["head"]["items"]] == ["Tom ran"]
+    with pytest.raises(gr.Error, match="prompts: are in the box, and there is a file too; remove one"):
+        list(batch.write_all(str(file), "Lily sat", *values, *marks))
 
 
 def test_stop_keeps_what_is_written(tab):

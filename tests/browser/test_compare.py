@@ -7,7 +7,10 @@ import json
 import pytest
 
 import playground
+from playground.recipe import Recipe
+from playground.ui.compare import MORE, NAMES, call, suggest
 
+DEFAULTS = Recipe().to_dict()
 HOST = "document.querySelector('#compare-canvas .dlm-host')"
 HOSTILE = "<img src=x onerror=alert(1)> ${alert(1)} {{x}} 🎈"
 QUICK = {"length": 48, "steps": [2, 3], "seeds": 2, "seed": 7}
@@ -137,10 +140,24 @@ def test_stop_keeps_what_is_done_and_a_reload_keeps_the_knobs(compare):
     compare.wait_for_timeout(300)
     assert compare.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert compare.locator("#compare-run").bounding_box()["height"] >= 44
+    fill(compare, seed="")
     compare.reload()
-    compare.get_by_role("tab", name="Compare").click()
+    compare.wait_for_selector("#compare-run:visible")  # a tab has an address
     compare.wait_for_function("document.querySelector('#compare-x_values textarea')?.value === '1, 250'")
     assert compare.locator("#compare-prompt textarea").input_value() == "Tom had"
+    compare.go_back()
+    compare.wait_for_selector("#watch-canvas .dlm-line:visible")
+    compare.go_forward()
+    compare.wait_for_selector("#compare-run:visible")
+
+
+def test_a_sweep_of_families_as_a_call_is_one_that_the_api_takes():
+    saved = dict.fromkeys(NAMES, "") | {"x": "steps", "x_values": "1, 2", "y": "model", "seeds": 1, "length": 16}
+    saved |= {"y_values": suggest("model", "stories-continuous"), "prompt": "Tom", "model": "stories-continuous"}
+    fields = call(saved | {"temperature": 0.7, "judge": "bundled"} | {name: DEFAULTS[name] for name in MORE[:-2]})
+    assert fields["sweep"]["model"] == ["stories-continuous", "stories-masked", "stories-uniform"]
+    assert "sampler" not in fields and "seed" not in fields and fields["prompt"] == "Tom"
+    assert len(playground.compare(**fields.pop("sweep"), **fields).cells) == 6
 
 
 def test_two_visitors_see_their_own_cells_and_their_place_in_the_queue(compare, chromium, arrive):

@@ -49,8 +49,14 @@ def test_a_second_knob_gives_a_line_each_and_quality_stands_against_time():
     figure = study_plots.frontier_figure(found)
     names = [trace.name for trace in figure.data]
     assert names[:2] == ["model stories-masked", "model stories-uniform"] and "left to right" in names
-    assert [text[:5] for text in figure.data[0].text] == ["2 (H ", "3 (H "] and figure.data[0].x[1] > 0
+    assert list(figure.data[0].text) == ["2", "3"] and figure.data[0].x[1] > 0
     assert figure.data[0].cliponaxis is False  # else the topmost label is cut
+
+
+def test_one_line_has_room_for_the_entropy_and_its_last_label_for_itself(swept):
+    line = study_plots.frontier_figure(swept).data[0]
+    assert [text[:11] for text in line.text] == ["2, entropy ", "8, entropy "]
+    assert list(line.textposition) == ["top right", "bottom left"]
 
 
 def test_a_study_that_has_begun_is_drawn_as_far_as_it_is():
