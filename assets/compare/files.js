@@ -15,7 +15,13 @@ function comparisonCsv(rows) {
 
 /** Press the camera of each Plotly figure on the page that is part of this comparison; whether there was one. */
 function saveFigures(selector) {
+  document.addEventListener("click", nameFigure, true);
   const cameras = document.querySelectorAll(selector + ' .modebar-btn[data-attr="toImage"], ' + selector + ' .modebar-btn[data-title*="png" i]');
   cameras.forEach((camera) => camera.click());
   return cameras.length > 0;
+}
+
+/** Plotly calls every file newplot, and presses its link itself once the picture is there. */
+function nameFigure({ target }) {
+  if (target instanceof HTMLAnchorElement && target.download.startsWith("newplot")) target.download = "comparison.png";
 }

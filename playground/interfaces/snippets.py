@@ -16,6 +16,20 @@ PRINTED = {  # what an answer is shown by, in Python and in JavaScript
     "stream": ('answer["text"]', "answer.text"),
 }
 KEY = "YOUR_KEY"
+_WAITING = r"""const events = await heard.text();
+if (!events.includes("event: complete")) throw new Error(events);
+const [answer] = JSON.parse(events.trim().split("\n").pop().replace("data: ", ""));
+console.log(SHOWN);"""
+_LISTENING = r"""const reader = heard.body.pipeThrough(new TextDecoderStream()).getReader();
+for (let rest = "", part; !(part = await reader.read()).done; ) {
+  const events = (rest + part.value).split("\n\n");
+  rest = events.pop();
+  for (const event of events) {
+    const [kind, data] = event.split("\ndata: ");
+    if (kind.endsWith("error")) throw new Error(data);
+    if (!kind.endsWith("heartbeat")) console.log(JSON.parse(data)[0].text);
+  }
+}"""
 
 
 def python(server: str, name: str, fields: dict, needs_key: bool = False) -> str:
@@ -50,10 +64,8 @@ const asked = await fetch(server + "gradio_api/call/v2/{name}", {{
   body: JSON.stringify({body}),
 }});
 const {{ event_id }} = await asked.json();
-const events = await (await fetch(server + "gradio_api/call/{name}/" + event_id)).text();
-if (!events.includes("event: complete")) throw new Error(events);
-const [answer] = JSON.parse(events.trim().split("\\n").pop().replace("data: ", ""));
-console.log({PRINTED[name][1]});"""
+const heard = await fetch(server + "gradio_api/call/{name}/" + event_id);
+{_LISTENING if name == "stream" else _WAITING.replace("SHOWN", PRINTED[name][1])}"""
 
 
 def command(name: str, fields: dict) -> str:

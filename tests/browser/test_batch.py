@@ -180,4 +180,8 @@ def test_javascript_logs_the_text(tab, url):
     said = []
     tab.on("console", lambda message: said.append(message.text))
     tab.evaluate(f"async () => {{ {snippets.javascript(url, 'generate', fields)} }}")
-    assert playground.generate(**fields).text in said
+    text = playground.generate(**fields).text
+    assert text in said
+    said.clear()
+    tab.evaluate(f"async () => {{ {snippets.javascript(url, 'stream', fields | {'steps': 40})} }}")
+    assert len(set(said)) > 2 and said[-1] == playground.generate(**fields | {"steps": 40}).text

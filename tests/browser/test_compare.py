@@ -84,6 +84,7 @@ def test_a_question_is_asked_run_looked_into_and_taken_home(compare):
     with compare.expect_download() as taken:
         compare.get_by_role("button", name="Figures (PNG)").click()
     assert taken.value.path().read_bytes().startswith(b"\x89PNG")
+    assert taken.value.suggested_filename == "comparison.png"
 
     fewer = nodes_kept(compare)
     run(compare)
