@@ -2,8 +2,8 @@
 
 Every run asks in its own thread. While one pass is made, the next questions gather; then the one that has waited
 longest is answered, and with it all that may share its pass: the same denoiser, rows of the same length, the same kind
-of inputs. Rows of one pass may stand at different steps, since each has its own noise level. A run that is alone finds
-nobody before it and waits for nobody. No thread is started here.
+of inputs. Rows of one pass may stand at different steps, since each has its own noise level. Runs that were in the
+last pass are waited for a little; one that is alone finds nobody before it and waits for nobody. No thread starts here.
 """
 
 import contextlib
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 MOST_CELLS = 2048  # of a pass for several runs; in a larger one they would wait longer than it saves
+LINGER = 0.25  # of the time of the last pass: as long others are waited for
 NO_ROWS = ("table",)  # inputs that are the same for every row
 
 
@@ -29,6 +30,8 @@ class Question:
     options: dict
     kind: tuple | None  # equal for questions that may share a pass; None: none may
     shared: Callable[[list["Question"]], list[Tensor]]  # the answers of such questions, from one pass
+    asker: "Turns"
+    thread: int = field(default_factory=threading.get_ident)
     answer: Tensor | None = None
     error: Exception | None = None
     began: float = 0.0  # when its pass did
@@ -59,6 +62,7 @@ class Passes:
     waiting: list[Question] = field(default_factory=list)
     turn: threading.Condition = field(default_factory=threading.Condition)
     busy: bool = False
+    last: tuple = (None, frozenset(), 0.0)  # of the last pass: its kind, who asked in which thread, seconds
     made: int = 0  # passes so far
     answered: int = 0  # questions that they answered
 
@@ -67,17 +71,35 @@ class Passes:
         in another's."""
         with self.turn:
             self.waiting.append(question)
+            self.turn.notify_all()
             self.turn.wait_for(lambda: question.done or (not self.busy and self.waiting[0] is question))
             if question.done:
                 return
-            group = self._group()
             self.busy = True
+            self._gather(question)
+            group = self._group()
+        began = time.perf_counter()
         try:
             _ask(group)
         finally:
             with self.turn:
                 self.busy, self.made, self.answered = False, self.made + 1, self.answered + len(group)
+                asked = frozenset((id(other.asker), other.thread) for other in group)
+                self.last = question.kind, asked, time.perf_counter() - began
                 self.turn.notify_all()
+
+    def _gather(self, question: Question) -> None:
+        """Wait a little for the runs that the last pass answered, which ask again soon; else two runs would alternate
+        for good. Not while another kind waits, nor for a run of this thread, which cannot ask meanwhile."""
+        kind, others, seconds = self.last
+        awaited = {asker for asker, thread in others if thread != question.thread} - {id(question.asker)}
+
+        def is_enough() -> bool:
+            asked = {id(other.asker) for other in self.waiting}
+            return awaited <= asked or any(other.kind != question.kind for other in self.waiting)
+
+        if awaited and kind is not None and kind == question.kind:
+            self.turn.wait_for(is_enough, LINGER * seconds)
 
     def _group(self) -> list[Question]:
         first, *others = self.waiting
@@ -108,7 +130,7 @@ class Turns:
         return Together(denoiser, self)
 
     def ask(self, function: Callable, inputs: tuple, options: dict, kind: tuple, shared: Callable) -> Tensor:
-        question = Question(function, inputs, options, None if self.alone else kind, shared)
+        question = Question(function, inputs, options, None if self.alone else kind, shared, self)
         asked = time.perf_counter()
         self.passes.answer(question)
         self.waited += question.began - asked

@@ -9,7 +9,7 @@ import torch
 import playground
 from playground.denoisers import zoo
 from playground.denoisers.backbone import Past
-from playground.denoisers.together import MOST_CELLS, Passes, Turns
+from playground.denoisers.together import LINGER, MOST_CELLS, Passes, Question, Turns
 from playground.engine import Run
 from playground.recipe import Recipe
 
@@ -91,6 +91,42 @@ def test_a_run_that_waits_says_how_long():
     at_once(*(lambda t=t: t.of(slow)(torch.ones(1, 2)) for t in turns))
     waits = sorted(t.waited for t in turns)
     assert waits[1] > 0.04 and waits[2] > 0.09 and waits[0] < waits[1] - 0.02 < waits[2] - 0.04  # a pass takes 0.05 s
+
+
+def asking_on(slow, passes, times):
+    """A run that asks so often, one question after the other, and says how long it waited for others."""
+
+    def run():
+        turns = Turns(passes=passes)
+        for _ in range(times):
+            turns.of(slow)(torch.ones(1, 4))
+        return turns.waited
+
+    return run
+
+
+def test_runs_that_go_on_at_the_same_time_do_not_take_turns_but_passes_together():
+    slow, passes = Slow(), Passes()
+    at_once(*(asking_on(slow, passes, 8) for _ in range(3)))
+    assert passes.answered == 24 and passes.made <= 12 and slow.passes.count(3) >= 5
+
+
+def test_who_has_ended_is_waited_for_once_at_most():
+    slow, passes = Slow(), Passes()
+    waited = at_once(asking_on(slow, passes, 2), asking_on(slow, passes, 8))
+    assert waited[1] < 0.05 + 2 * LINGER * 0.05 + 0.03  # one pass of the other, and two looks for it
+    assert slow.passes[-4:] == [1] * 4
+
+
+def test_nobody_is_waited_for_while_another_kind_waits():
+    passes, question = Passes(), Question(None, (), {}, ("a",), None, Turns())
+    other = Question(None, (), {}, ("b",), None, Turns())
+    passes.last = ("a",), frozenset({(0, 0)}), 40.0
+    passes.waiting = [question, other]
+    with passes.turn:
+        began = time.monotonic()
+        passes._gather(question)
+        assert time.monotonic() - began < 1
 
 
 @pytest.mark.parametrize("family", FAMILIES)
