@@ -45,11 +45,10 @@ def start() -> None:
     for logger, form in ((LOGGER, Lines()), (logging.getLogger(), OfOthers())):
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(form)
+        handler.setLevel(LEVELS[level])
         logger.handlers = [handler]
     LOGGER.propagate = False
     LOGGER.setLevel(LEVELS[level])
-    if level == "off":
-        logging.getLogger().handlers = [logging.NullHandler()]
 
 
 def event(name: str, *, private: dict | None = None, **facts) -> None:

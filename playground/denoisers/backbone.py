@@ -86,8 +86,7 @@ class Pasts:
     def positions(self, table: Tensor, length: int) -> Tensor:
         """Those [B, length, d] of the next cells."""
         groups = zip(self._pasts, self._rows, strict=True)
-        found = torch.cat([past.positions(table, length).expand(rows, -1, -1) for past, rows in groups])
-        return F.pad(found, (0, 0, 0, 0, 0, -len(found) % EVEN))
+        return evened(torch.cat([past.positions(table, length).expand(rows, -1, -1) for past, rows in groups]))
 
     def attention(self, layer: Layer, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         *parts, company = zip(*(part.split([*self._rows, len(q) - sum(self._rows)]) for part in (q, k, v)), strict=True)

@@ -30,7 +30,7 @@ CSS = """
 }
 #compare-estimate { overflow: visible !important; }
 #compare-estimate .wrap { overflow: visible; } /* the place in the queue */
-#compare-estimate .error { display: none; } /* a badge over the sentence */
+#compare-estimate :is(.error, .clear-status) { display: none; } /* a badge and its cross over the sentence */
 #compare-estimate .progress-text { color: var(--body-text-color); font-size: .75rem; inset: -4px 0 auto auto; }
 body:not(.dark) .cm-line span { filter: brightness(.55) saturate(1.5); } /* Gradio's colours are too light on white */
 .desk { gap: 10px; }

@@ -72,3 +72,10 @@ def serve(tmp_path_factory):
     yield start
     for server in started:
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    """Requests to the server of a module, which says how it is started."""
+    with httpx.Client(base_url=server.url, timeout=60) as connected:
+        yield connected

@@ -34,12 +34,6 @@ def server(serve):
 
 
 @pytest.fixture(scope="module")
-def client(server):
-    with httpx.Client(base_url=server.url, timeout=60) as connected:
-        yield connected
-
-
-@pytest.fixture(scope="module")
 def events(client):
     """Every event of the page, its own ones too, by name."""
     return {event["api_name"]: event for event in client.get("/config").json()["dependencies"]}

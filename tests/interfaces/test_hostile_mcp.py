@@ -19,12 +19,6 @@ def server(serve):
     return serve(PLAYGROUND_CONCURRENCY="1")
 
 
-@pytest.fixture(scope="module")
-def client(server):
-    with httpx.Client(base_url=server.url, timeout=60) as connected:
-        yield connected
-
-
 def rpc(client, method: str = "tools/call", path: str = "/", **fields) -> httpx.Response:
     body = {"jsonrpc": "2.0", "id": 1, "method": method} | fields
     answer = client.post(MCP + path, content=json.dumps(body), headers=HEADERS)
