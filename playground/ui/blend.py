@@ -154,20 +154,25 @@ def fit(method: str) -> list:
 
 
 def restore(saved: dict | None) -> list:
-    """The texts and knobs last used in this browser."""
+    """The texts and knobs last used in this browser, where they differ from those the page opens with."""
+    values, opened = _kept(saved), opening().to_dict()
+    return knobs.restored([values[name] for name in NAMES], [opened[name] for name in NAMES])
+
+
+def _kept(saved: dict | None) -> dict:
     try:
         kept = {n: value for n, value in saved.items() if n in NAMES and (n, value) != ("seed", "")}
         c = kept.pop("c", "") if kept.get("method") != "arithmetic" else ""
         values = Blend.parse(kept).to_dict()
-        values["c"] = values["c"] or (c if isinstance(c, str) else "")
+        return values | {"c": values["c"] or (c if isinstance(c, str) else "")}
     except (RecipeError, AttributeError):  # a visitor can write anything there
-        values = opening().to_dict()
-    return [values[name] for name in NAMES]
+        return opening().to_dict()
 
 
 def call(saved: dict) -> dict:
     """The fields of a call that leads the saved path. Raises RecipeError."""
-    path = Blend.parse(dict(zip(NAMES, restore(saved or None), strict=True)))
+    kept = _kept(saved or None)
+    path = Blend.parse({name: kept[name] for name in NAMES})
     fields = path.to_dict()
     names = [*path.texts, "method", "points", *path.knobs, "model", "seed"]
     return {name: fields[name] for name in names if (name, fields[name]) != ("seed", -1)}

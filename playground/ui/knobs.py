@@ -72,6 +72,12 @@ def given(recipe: Recipe, names: list[str]) -> dict:
     return {name: value for name, value in found if name in names and (name, value) != ("seed", -1)}
 
 
+def restored(values: list, opened: list) -> list:
+    """What is to be set in a page that opened with the knobs `opened`. Those that already stand as they should are
+    left alone: a visitor may have begun to type before the answer arrives."""
+    return [gr.skip() if value == shown else value for value, shown in zip(values, opened, strict=True)]
+
+
 def heard_by_any() -> set[str]:
     """The knobs that only some samplers listen to."""
     return {name for family in SAMPLERS for sampler in SAMPLERS[family] for name in heard_by(family, sampler)}
@@ -82,10 +88,11 @@ def for_model(model: str, sampler: str | None, names: list[str]) -> list[dict]:
     knobs they listen to. Last comes what the sampler does, in a sentence."""
     recipe = Recipe.parse({"model": model})
     samplers = list(SAMPLERS[_family(recipe)])
-    sampler = sampler if sampler in samplers else recipe.sampler
+    chosen = {} if sampler in samplers else {"value": recipe.sampler}
+    sampler = chosen.get("value", sampler)
     heard = heard_by(_family(recipe), sampler)
     updates = [
-        gr.update(choices=samplers, value=sampler) if name == "sampler" else gr.update(visible=name in heard)
+        gr.update(choices=samplers, **chosen) if name == "sampler" else gr.update(visible=name in heard)
         for name in names
     ]
     return [*updates, sampler_help(_family(recipe), sampler)]

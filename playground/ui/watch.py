@@ -157,10 +157,11 @@ def restore(saved: dict | None, request: gr.Request) -> list:
     kept = saved if isinstance(saved, dict) and saved else {"prompt": opening().prompt}  # a visitor can write anything
     try:
         values = {name: value for name, value in (query or kept).items() if (name, value) != ("seed", "")}
-        return [*_values(Recipe.parse(values)), bool(query), ""]
+        wanted = _values(Recipe.parse(values))
+        return [*knobs.restored(wanted, _values(opening())), bool(query), ""]
     except RecipeError as error:
         what = "This link" if query else "The saved settings"
-        return [*_values(opening()), False, f"{what} could not be used. {plain(error)}"]
+        return [*[gr.skip()] * len(NAMES), False, f"{what} could not be used. {plain(error)}"]
 
 
 def call(saved: dict) -> dict:

@@ -69,6 +69,22 @@ def test_a_recorded_example_is_there_first_and_a_live_run_shows_every_step_and_t
     assert "seed 7" in meter and "12 evaluations" in meter and "tokens/s" in meter
 
 
+def test_what_is_typed_while_the_page_still_waits_for_its_settings_is_kept(visitor, url):
+    page, held = visitor.new_page(), []
+    page.route("**/gradio_api/run/*", lambda route: held.append(route))
+    page.goto(url)
+    page.wait_for_selector("#watch-canvas .dlm-line")
+    set_knob(page, "seed", 7)
+    set_knob(page, "prompt", "The cat")
+    page.wait_for_timeout(200)
+    assert len(held) >= 6  # the settings of each tab
+    for _ in range(10):  # they are answered, and what they lead to
+        while held:
+            held.pop().continue_()
+        page.wait_for_timeout(100)
+    assert (knob(page, "seed").input_value(), knob(page, "prompt").input_value()) == ("7", "The cat")
+
+
 def test_a_run_can_be_looked_into(page):
     shown = run(page, seed=7, steps=16)
     page.evaluate(f"{PLAYER}.goTo(2)")
