@@ -1,4 +1,4 @@
-"""What the environment sets: every variable with its default, its range and what it is for. README.md repeats it."""
+"""What the environment sets: every variable with its default, its range and what it is for. docs/settings.md repeats it."""
 
 import math
 import os
@@ -104,7 +104,7 @@ def check() -> None:
 
 
 def table() -> list[str]:
-    """The lines of README.md's table: variable, default, what it sets."""
+    """The lines of the table in docs/settings.md: variable, default, what it sets."""
     return [f"| `{name}` | {about.shown or _plain(about.default)} | {about.help} |" for name, about in SETTINGS.items()]
 
 

@@ -14,10 +14,10 @@ from playground.recipe import Recipe, RecipeError
 ROOT = Path(__file__).parents[1]
 
 
-def test_readme_has_every_variable_with_its_default():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "\n".join(environment.table()) in readme
-    assert "| `PLAYGROUND_TIME_LIMIT` | 120 | seconds of computing a run may take |" in readme
+def test_the_documentation_has_every_variable_with_its_default():
+    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert "\n".join(environment.table()) in text
+    assert "| `PLAYGROUND_TIME_LIMIT` | 120 | seconds of computing a run may take |" in text
 
 
 def test_every_variable_that_is_read_is_in_the_table():
