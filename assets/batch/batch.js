@@ -25,7 +25,7 @@ function createBatch(root, options) {
   let before = null; // what the status said before it was timed how long a new batch will take
 
   function fresh(id) {
-    return { id, head: null, results: [], end: null };
+    return { id, head: null, results: [], end: null, isKept: false };
   }
 
   const written = () => batch.results.filter((result) => result && !result.error).length;
@@ -83,13 +83,19 @@ function createBatch(root, options) {
       if (parsed.working) go(parsed);
       if (parsed.end) finish(parsed.end);
     },
-    load(recorded) {
+    load(recorded, { kept = false } = {}) {
       if (!recorded || recorded.format !== BATCH_FORMAT) return;
-      batch = fresh("recorded");
+      batch = { ...fresh("recorded"), isKept: kept };
       begin(recorded.head);
       fill(recorded.results);
       finish(recorded.end);
-      setText(status, labels.recorded);
+      setText(status, labels[kept ? "kept" : "recorded"]);
+    },
+    /** The visitor's batch as `load` takes it; null where none is. */
+    kept() {
+      const { id, head, results, end, isKept } = batch;
+      if (!head || (id === "recorded" && !isKept)) return null;
+      return { format: BATCH_FORMAT, head, results: results.filter(Boolean), end: end || { status: "stopped" } };
     },
     /** The visitor stopped the run, or it failed: what is written is kept. */
     stop() {

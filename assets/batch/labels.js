@@ -3,6 +3,7 @@
 // Every string of the batch that a visitor can read.
 const BATCH_LABELS = {
   recorded: "This batch was recorded. Write or upload prompts of your own and press Write all.",
+  kept: "Your last batch, kept while the page was loaded anew.",
   table: "What was asked for, and what was written",
   place: "#",
   asked: "Asked for",

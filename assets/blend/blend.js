@@ -13,7 +13,7 @@ function createBlend(root, options) {
   element.append(slider.element);
   const stage = make("div", "dlm-blend-stage", element);
   const player = createPlayer(stage, {
-    ...options, css: null, single: true, autoplay: false, mode: "compact", labels: { ...(options.labels || {}), recorded: labels.recorded }, onPin: null, onUnpin: null, onDraw: draw,
+    ...options, css: null, single: true, autoplay: false, mode: "compact", labels: { ...(options.labels || {}), recorded: labels.recorded, kept: labels.kept }, onPin: null, onUnpin: null, onDraw: draw,
   });
   const table = createBlendTable(labels, (point) => {
     slider.move(point);
@@ -48,8 +48,8 @@ function createBlend(root, options) {
   draw();
   return {
     ...player,
-    load(trace) {
-      player.load(trace);
+    load(trace, how) {
+      player.load(trace, how);
       draw();
     },
     goToPoint: (point) => slider.move(point),

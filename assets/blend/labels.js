@@ -5,6 +5,7 @@ const BLEND_LABELS = {
   about_path: "{n} texts on the way from A to B, all denoised together. Move the slider to walk along the path; play the timeline below the text to see how they came out of noise.",
   about_sum: "{n} texts on the way from what A is about to A − B + C, all denoised together. Move the slider to walk along the path.",
   recorded: "This path was recorded. Write two texts of your own and press Blend.",
+  kept: "Your last path, kept while the page was loaded anew. Its figures are not.",
   slider: "Place on the way from A to B",
   at: "{percent}% of the way from A to B",
   at_sum: "{percent}% of the way from A to A − B + C",

@@ -29,7 +29,7 @@ function createCompare(root, options) {
   let study = fresh(null);
 
   function fresh(id) {
-    return { id, head: null, cells: [], end: null };
+    return { id, head: null, cells: [], end: null, isKept: false, hasSteps: true };
   }
 
   const buttons = makeSaves(foot, [
@@ -49,9 +49,8 @@ function createCompare(root, options) {
     opened.hidden = true;
     table.begin(head.cells, head.seeds);
     setText(status, fillLabel(labels.begun, { n: count(), seconds: readableNumber(head.seconds) }));
-    const isRecorded = study.id === "recorded"; // without its steps
-    setHidden(hint, isRecorded);
-    setHidden(buttons[TRACES], isRecorded);
+    setHidden(hint, !study.hasSteps);
+    setHidden(buttons[TRACES], !study.hasSteps);
     progress(0);
   }
 
@@ -114,13 +113,21 @@ function createCompare(root, options) {
       if (parsed.rows || parsed.message) fill(parsed);
       if (parsed.end) finish(parsed.end);
     },
-    load(recorded) {
+    load(recorded, { kept = false } = {}) {
       if (!recorded || recorded.format !== COMPARISON_FORMAT) return;
-      study = fresh("recorded");
+      study = { ...fresh("recorded"), isKept: kept, hasSteps: Boolean(recorded.traces) };
       begin(recorded.head);
-      recorded.rows.forEach((measured, cell) => measured && fill({ cell, rows: measured }));
+      recorded.rows.forEach((measured, cell) => measured && fill({ cell, rows: measured, trace: recorded.traces && recorded.traces[cell] }));
       finish(recorded.end);
-      setText(status, labels.recorded);
+      setText(status, labels[kept ? "kept" : "recorded"]);
+    },
+    /** The visitor's comparison as `load` takes it; null where none is. */
+    kept(slim) {
+      const { id, head, cells, end, isKept } = study;
+      if (!head || (id === "recorded" && !isKept)) return null;
+      const own = (name) => cells.map((cell) => (cell.same === undefined ? cell[name] : null));
+      const steps = slim ? {} : { traces: own("trace") };
+      return { format: COMPARISON_FORMAT, head, rows: own("rows"), ...steps, end: end || { status: "stopped" } };
     },
     /** The visitor stopped the run: what is finished is kept. */
     stop() {

@@ -17,8 +17,9 @@ function comparisonCsv(rows) {
 function saveFigures(selector) {
   document.addEventListener("click", nameFigure, true);
   const cameras = document.querySelectorAll(selector + ' .modebar-btn[data-attr="toImage"], ' + selector + ' .modebar-btn[data-title*="png" i]');
-  cameras.forEach((camera) => camera.click());
-  return cameras.length > 0;
+  const shown = [...cameras].filter((camera) => camera.getClientRects().length);
+  shown.forEach((camera) => camera.click());
+  return shown.length > 0;
 }
 
 /** Plotly calls every file newplot, and presses its link itself once the picture is there. */

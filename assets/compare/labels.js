@@ -3,6 +3,7 @@
 // Every string of the comparison that a visitor can read.
 const COMPARE_LABELS = {
   recorded: "This comparison was recorded, without its steps. Press Compare for a live one.",
+  kept: "Your last comparison, kept while the page was loaded anew. Its figures are not.",
   table: "Texts of every cell, a column for each seed",
   hint: "Click a text to see how it came about, step by step.",
   seed: "seed {seed}",

@@ -5,6 +5,7 @@ const DEFAULT_LABELS = {
   player: "Text diffusion player",
   empty: "Nothing to show yet. Start a run and the words appear here.",
   recorded: "A recorded example. Press Run for a live one.",
+  kept: "Your last run, kept while the page was loaded anew.",
   hint: "Click any word to see what else it could have been.",
   differs: "Your pin changed {n} other words (dotted).",
   differs_one: "Your pin changed 1 other word (dotted).",

@@ -20,7 +20,8 @@ function createNotice(context) {
     setHidden(empty, Boolean(frame));
     setHidden(hint, !frame || context.options.mode !== "full");
     const words = frame ? endWords(context) : "";
-    const recorded = context.options.live && store.run === "trace" ? labels.recorded : "";
+    const source = store.isKept ? labels.kept : labels.recorded;
+    const recorded = context.options.live && store.run === "trace" ? source : "";
     setText(note, recorded || (frame && (differsWords(context, frame) || (store.head && store.head.note))) || "");
     setText(status, words);
     setHidden(note, !note.textContent);

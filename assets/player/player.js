@@ -27,14 +27,14 @@ function createPlayer(root, options) {
       if (kind === "new") startRun(context, parts);
       context.playback.chase();
     },
-    load(trace) {
+    load(trace, { kept = false } = {}) {
       if (!trace || trace.format !== TRACE_FORMAT || !Array.isArray(trace.frames) || !trace.frames.length) {
         throw new Error(context.labels.bad_trace);
       }
-      context.store.load(trace);
+      context.store.load(trace, kept);
       startRun(context, parts);
       context.view.index = trace.frames.length - 1;
-      if (settings.autoplay && !prefersStill()) context.playback.play();
+      if (settings.autoplay && !kept && !prefersStill()) context.playback.play();
       context.redraw();
     },
     stop() {
@@ -48,6 +48,7 @@ function createPlayer(root, options) {
       context.root.scrollIntoView({ block: "start" });
     },
     trace: () => context.store.trace(),
+    kept: (slim) => context.store.kept(slim),
     text: (row) => context.text(row || 0),
     /** The text of the newest step there is, whichever is shown. */
     newest: (row) => context.newest(row),

@@ -6,10 +6,11 @@ const END_OF_TEXT = 2;
 const MASK = 3;
 const NOT_SETTLED = null;
 const SETTLED_BEFORE_FIRST = -1;
+const MOST_KEPT = 60000; // cells of all steps: a few megabytes
 
 /** Holds one run: its head, every frame received in step order, its end, and what follows from them. */
 function createStore() {
-  const store = { run: null, head: null, frames: [], end: null, version: 0, before: null };
+  const store = { run: null, head: null, frames: [], end: null, version: 0, before: null, isKept: false };
   let derived = new Map();
 
   function touch() {
@@ -18,7 +19,7 @@ function createStore() {
   }
 
   function reset(run) {
-    Object.assign(store, { run, head: null, frames: [], end: null });
+    Object.assign(store, { run, head: null, frames: [], end: null, isKept: false });
     touch();
   }
 
@@ -39,8 +40,9 @@ function createStore() {
     return isNew ? "new" : "frame";
   };
 
-  store.load = function (trace) {
+  store.load = function (trace, isKept) {
     reset("trace");
+    store.isKept = isKept;
     store.head = trace.head || null;
     store.end = trace.end || null;
     for (const frame of trace.frames) insertFrame(store.frames, frame);
@@ -52,13 +54,22 @@ function createStore() {
     const isOver = store.end && index >= store.frames.length - 1;
     if (isOver || !store.frames.length || store.run === "trace") return;
     store.frames.splice(index + 1);
-    const last = store.last();
-    store.end = { status: "stopped", message: "", texts: last.rows.map(rowText), seconds: last.t };
+    store.end = stoppedAt(store.last());
     touch();
   };
 
   store.trace = function () {
     return { format: TRACE_FORMAT, version: 1, head: store.head, frames: store.frames, end: store.end };
+  };
+
+  /** The visitor's run as `load` takes it, stopped where it stands; only its last step if it is `slim` or would be too
+   * much. Null where no run is the visitor's. */
+  store.kept = function (slim) {
+    const { frames, run } = store;
+    const last = store.last();
+    if (!last || (run === "trace" && !store.isKept)) return null;
+    const cells = frames.length * last.rows.length * last.rows[0].p.length;
+    return { ...store.trace(), frames: slim || cells > MOST_KEPT ? [last] : frames, end: store.end || stoppedAt(last) };
   };
 
   function once(key, compute) {
@@ -90,6 +101,10 @@ function createStore() {
     return vocabulary && vocabulary[id] !== undefined ? vocabulary[id] : "#" + id;
   };
   return store;
+}
+
+function stoppedAt(frame) {
+  return { status: "stopped", message: "", texts: frame.rows.map(rowText), seconds: frame.t };
 }
 
 function parseMessage(message) {

@@ -4,6 +4,7 @@
 const RACE_LABELS = {
   race: "Race",
   recorded: "This race was recorded. Write a prompt of your own and press Race.",
+  kept: "Your last race, kept while the page was loaded anew.",
   continuous: "Continuous",
   masked: "Masked",
   uniform: "Uniform",

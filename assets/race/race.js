@@ -21,14 +21,14 @@ function createRace(root, options) {
   const about = make("p", "dlm-about", element);
   const spoken = make("div", "dlm-spoken", element);
   spoken.setAttribute("role", "status");
-  const nothing = { run: null, race: null, vocabulary: [], results: null, judge: null };
+  const nothing = { run: null, isKept: false, race: null, vocabulary: [], results: null, judge: null };
   let race = nothing;
   let lanes = [];
   let stopped = false;
   let pending = 0;
   let known = null; // the moments, until something new comes
   listenToRaceKeys(element, clock);
-  const awaited = options.autoplay ? whenSeen(element, () => race.run === "recorded" && !prefersStill() && clock.play()) : null;
+  const awaited = options.autoplay ? whenSeen(element, () => race.run === "recorded" && !race.isKept && !prefersStill() && clock.play()) : null;
   request();
 
   function moments() {
@@ -44,7 +44,7 @@ function createRace(root, options) {
     pending = 0;
     setHidden(clock.element, !lanes.length);
     clock.draw();
-    setText(note, race.run === "recorded" && options.live ? labels.recorded : "");
+    setText(note, race.run === "recorded" && options.live ? labels[race.isKept ? "kept" : "recorded"] : "");
     setHidden(note, !note.textContent);
     const ends = lanes.filter((lane) => lane.status() === "finished").map((lane) => lane.seconds());
     lanes.forEach((lane, index) => {
@@ -83,11 +83,11 @@ function createRace(root, options) {
     return { ...told, head: { ...told.head, vocabulary: race.vocabulary } };
   }
 
-  function trace() {
-    const traces = lanes.map(({ player }) => {
-      const { head, ...rest } = player.trace();
-      return { ...rest, head: head && head.vocabulary === race.vocabulary ? { ...head, vocabulary: undefined } : head };
-    });
+  /** The race file, of these traces of its lanes. */
+  function trace(runs = lanes.map(({ player }) => player.trace())) {
+    const traces = runs.map(({ head, ...rest }) => ({
+      ...rest, head: head && head.vocabulary === race.vocabulary ? { ...head, vocabulary: undefined } : head,
+    }));
     const { race: fields, vocabulary, results, judge } = race;
     return { format: RACE_FORMAT, version: 1, race: fields, vocabulary, lanes: traces, results, judge };
   }
@@ -106,10 +106,10 @@ function createRace(root, options) {
       known = null;
       request();
     },
-    load(file) {
+    load(file, { kept = false } = {}) {
       if (!file || file.format !== RACE_FORMAT || !Array.isArray(file.lanes)) throw new Error(labels.bad_trace);
-      enter({ ...file, run: "recorded", families: file.lanes.map(({ head }) => head.model.family) });
-      file.lanes.forEach((told, lane) => lanes[lane].player.load(whole(told)));
+      enter({ ...file, run: "recorded", isKept: kept, families: file.lanes.map(({ head }) => head.model.family) });
+      file.lanes.forEach((told, lane) => lanes[lane].player.load(whole(told), { kept }));
       known = null;
       clock.follow();
       request();
@@ -124,7 +124,11 @@ function createRace(root, options) {
       const { top } = track.getBoundingClientRect();
       if (top < 0 || top >= window.innerHeight / 2) element.scrollIntoView({ block: "start" });
     },
-    trace,
+    trace: () => trace(),
+    kept(slim) {
+      const traces = lanes.map(({ player }) => player.kept(slim));
+      return traces.length && traces.every(Boolean) ? trace(traces) : null;
+    },
     play: clock.play,
     pause: clock.pause,
     goTo: clock.goTo,

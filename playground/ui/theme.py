@@ -28,6 +28,9 @@ CSS = """
 #knob-prompt textarea, #race-prompt textarea, #blend-a textarea, #blend-b textarea, #blend-c textarea {
   font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif;
 }
+.dlm-kept-compare-canvas :is(#compare-said, .dlm-compare-figure), .dlm-kept-blend-canvas :is(#blend-figure, #blend-map) {
+  display: none; /* of the recorded example, not of what the visitor made */
+}
 #compare-estimate { overflow: visible !important; }
 #compare-estimate .wrap { overflow: visible; } /* the place in the queue */
 #compare-estimate :is(.error, .clear-status) { display: none; } /* a badge and its cross over the sentence */

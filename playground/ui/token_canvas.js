@@ -18,6 +18,7 @@ let halting = 0;
 let waiting = 0;
 let told = "idle";
 let wanted; // what an editor asks for
+const place = "dlm-kept-" + given.id;
 
 const player = new Function(joined("js") + "\nreturn " + given.create + ";")()(host, {
   css: joined("css"), source: window.dlmSources.player, live: true, autoplay: true, storage: given.storage,
@@ -123,9 +124,36 @@ const show = () => {
   const data = JSON.parse(props.value);
   if (data.document) return open(data);
   heard = true;
+  document.body.classList.remove(place);
   if (data.format) player.load(data);
   else player.push(data);
   tell();
 };
+// What the visitor made outlives a reload of the tab, which Gradio does by itself when the connection was lost.
+window.addEventListener("pagehide", () => player.kept && [false, true].some(keep));
+
+/** Whether there was no need of a slimmer one. */
+function keep(slim) {
+  try {
+    const kept = player.kept(slim);
+    if (kept) sessionStorage.setItem(place, JSON.stringify(kept));
+    return true;
+  } catch {
+    return false; // there is no room, or no storage
+  }
+}
+
+/** Show what was kept, if anything was; until there is something new, figures of the recorded example are not shown. */
+function recall() {
+  try {
+    const kept = player.kept && JSON.parse(sessionStorage.getItem(place));
+    if (kept) player.load(kept, { kept: true });
+    document.body.classList.toggle(place, Boolean(kept));
+    return Boolean(kept);
+  } catch {
+    return false;
+  }
+}
+
 watch("value", show);
-show();
+if (!recall()) show();

@@ -36,7 +36,7 @@ class TokenCanvas(gr.HTML):
 
     def __init__(self, value: str = "", around: str = "", history_key: str = "", **kwargs):
         parts = [part for part in ("player", around) if part]
-        given = {"parts": parts, "create": CREATE[around], "storage": history_key}
+        given = {"parts": parts, "create": CREATE[around], "storage": history_key, "id": kwargs.get("elem_id", "")}
         kwargs.setdefault("html_template", TEMPLATE)
         kwargs.setdefault("js_on_load", GLUE.replace("GIVEN", json.dumps(given), 1))
         super().__init__(value, apply_default_css=False, padding=False, **kwargs)

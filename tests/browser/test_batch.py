@@ -100,6 +100,10 @@ def test_stop_keeps_what_is_written(tab):
     assert "Stopped. " in tab.inner_text("#batch-canvas .dlm-batch-status")
     assert 0 < len(saved(tab, "JSONL").splitlines()) < 90
     assert tab.get_by_text("not written").count() > 0
+    written = saved(tab, "JSONL")
+    tab.reload()
+    tab.get_by_text("Your last batch, kept while the page was loaded anew.").wait_for()
+    assert saved(tab, "JSONL") == written and tab.get_by_text("not written").count() > 0
 
 
 def test_a_refusal_keeps_what_is_there(tab):

@@ -116,6 +116,9 @@ def test_a_run_leads_from_one_text_to_the_other_by_its_seed_and_a_reload_keeps_t
     quick.get_by_role("tab", name="Blend").click()
     quick.wait_for_function("document.querySelector('#blend-points input[type=number]')?.value === '5'")
     assert quick.locator("#blend-a textarea").input_value() == HOSTILE
+    assert rows(quick) == once and quick.get_by_text("Your last path, kept while the page").is_visible()
+    quick.get_by_role("button", name="The path in numbers").click()
+    assert not quick.locator("#blend-map").is_visible()  # the example's, not of this path
 
 
 def test_what_cannot_be_blended_is_a_sentence_and_nothing_is_lost_and_stop_keeps_what_has_come(blend):

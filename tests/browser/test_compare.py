@@ -144,6 +144,10 @@ def test_stop_keeps_what_is_done_and_a_reload_keeps_the_knobs(compare):
     fill(compare, seed="")
     compare.reload()
     compare.wait_for_selector("#compare-run:visible")  # a tab has an address
+    compare.get_by_text("Your last comparison, kept while the page was loaded anew.").wait_for()
+    assert texts(compare)[0].startswith("Tom had") and not compare.locator("#compare-figure").is_visible()
+    compare.get_by_role("button", name="Show the steps of: 1 step, seed 7").click()
+    assert compare.locator(".dlm-compare-opened .dlm-line").first.inner_text()
     compare.wait_for_function("document.querySelector('#compare-x_values textarea')?.value === '1, 250'")
     assert compare.locator("#compare-prompt textarea").input_value() == "Tom had"
     compare.go_back()

@@ -121,6 +121,8 @@ def test_a_live_race_any_prompt_errors_as_sentences_and_a_reload(race):
     race.get_by_role("tab", name="Race").click()
     race.wait_for_function("document.querySelector('#race-steps input[type=number]')?.value === '3'")
     assert race.locator("#race-prompt textarea").input_value() == HOSTILE
+    race.get_by_text("Your last race, kept while the page was loaded anew.").wait_for()
+    assert race.evaluate(f"{RACE}.trace()") == trace and race.locator("#race-canvas img").count() == 0
 
 
 def test_stop_keeps_what_has_come_and_a_lane_may_fail_beside_healthy_ones(race, monkeypatch):

@@ -267,8 +267,7 @@ def test_a_run_or_a_pin_during_a_run_starts_again_and_many_presses_leave_one_run
     set_knob(page, "length", 64)
     set_knob(page, "steps", 32)
     mark(page)
-    for _ in range(10):
-        page.click("#run", no_wait_after=True)
+    page.evaluate("() => { for (let press = 0; press < 10; press++) document.querySelector('#run').click(); }")
     assert wait_for_end(page)["end"] == "finished"
     page.wait_for_timeout(1500)
     assert len(closed) < 10  # those pressed while another was being stopped never began
@@ -302,6 +301,34 @@ def test_prompts_starters_samplers_and_samples_are_said_and_a_reload_keeps_the_k
     page.wait_for_selector("#watch-canvas .dlm-line")
     page.wait_for_function("document.querySelector('#knob-prompt textarea').value === 'The little dragon was'")
     assert knob(page, "steps").input_value() == "11"
+
+
+def test_a_run_outlives_a_reload_until_there_is_another(page):
+    shown = run(page, seed=7, steps=6, samples=2)
+    page.reload()
+    page.get_by_text("Your last run, kept while the page was loaded anew.").wait_for()
+    kept = state(page)
+    assert (kept["text"], kept["steps"], kept["end"]) == (shown["text"], list(range(7)), "finished")
+    assert page.locator(".dlm-line").count() == 2 and not is_busy(page)
+    page.evaluate(f"{PLAYER}.goTo(2)")
+    wait_for_drawing(page)
+    page.reload()  # also what was kept before
+    page.get_by_text("Your last run, kept while the page was loaded anew.").wait_for()
+    assert state(page)["text"] == shown["text"]
+
+    start_a_long_run(page)
+    page.wait_for_function(f"{PLAYER}.step() > 2")
+    page.reload()
+    page.locator(".dlm-status", has_text="Stopped at step").wait_for()
+    kept = state(page)
+    assert kept["end"] == "stopped" and 2 < kept["step"] == kept["steps"][-1]
+    assert run(page, seed=8, steps=4)["end"] == "finished"
+    assert page.get_by_text("kept while the page").count() == 0
+
+    page.evaluate("() => sessionStorage.setItem('dlm-kept-watch-canvas', '{\"format\": \"x\"}')")
+    page.evaluate(f"() => {{ {PLAYER}.kept = () => null; }}")
+    page.reload()  # what cannot be read is not shown
+    page.get_by_text("A recorded example").wait_for()
 
 
 def test_a_share_link_opens_and_runs_the_same(page, chromium):
