@@ -252,6 +252,32 @@ def test_samples_are_copied_together(page):
     assert copied == "\n\n".join(trace["end"]["texts"])
 
 
+def kept(page, slim=False):
+    return page.evaluate("(slim) => player.kept(slim)", slim)
+
+
+def test_a_run_of_the_visitors_is_kept_for_a_page_that_is_loaded_anew(page):
+    trace = make_trace(rows=2)
+    load(page, trace)
+    assert kept(page) is None  # a recorded one
+    push(page, trace)
+    assert kept(page) == page.evaluate("() => player.trace()") and kept(page)["end"]["status"] == "finished"
+    assert [frame["s"] for frame in kept(page, slim=True)["frames"]] == [32]
+
+    push(page, trace, run="b", only=slice(0, 9))
+    whole = kept(page)
+    assert (whole["end"]["status"], len(whole["frames"])) == ("stopped", 9)
+    page.evaluate("(trace) => player.load(trace, {kept: true})", whole)
+    assert (
+        step(page) == 8
+        and kept(page) == whole
+        and "Stopped at step 8 of 32." in page.locator(".dlm-status").inner_text()
+    )
+
+    push(page, make_trace(rows=4, length=128, steps=128), run="c")
+    assert [frame["s"] for frame in kept(page)["frames"]] == [128]  # all would be too much for a browser to keep
+
+
 def test_a_stopped_run_claims_no_rate(page):
     trace = make_trace()
     push(page, trace, only=slice(0, 10))
