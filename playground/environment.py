@@ -1,4 +1,4 @@
-"""What the environment sets: every variable with its default, its range and what it is for. docs/settings.md repeats it."""
+"""What the environment sets: every variable, its default, its range and what it is for. docs/settings.md repeats it."""
 
 import math
 import os

@@ -28,7 +28,8 @@ CSS = """
 #knob-prompt textarea, #race-prompt textarea, #blend-a textarea, #blend-b textarea, #blend-c textarea {
   font: 400 1.05rem/1.6 Georgia, 'Iowan Old Style', serif;
 }
-.dlm-kept-compare-canvas :is(#compare-said, .dlm-compare-figure), .dlm-kept-blend-canvas :is(#blend-figure, #blend-map) {
+.dlm-kept-compare-canvas :is(#compare-said, .dlm-compare-figure),
+.dlm-kept-blend-canvas :is(#blend-figure, #blend-map) {
   display: none; /* of the recorded example, not of what the visitor made */
 }
 #compare-estimate { overflow: visible !important; }
