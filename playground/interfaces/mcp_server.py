@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable
 
 from gradio import Blocks
 from gradio.route_utils import API_PREFIX
+from gradio.server_messages import ProcessCompletedMessage
 
 from playground import __version__
 
 PATHS = re.compile(API_PREFIX + "/mcp(/|/http/?|/sse|/schema|/messages/?)?")
 MESSAGES = "/messages"
 LOOKS = 0.2  # seconds between looks whether a client is still there
+LEFT = {"error": "Stopped: nobody waits for it any more."}
 NOT_OFFERED = ("Prompt", "Resource")
 
 
@@ -25,19 +27,25 @@ def settle(page: Blocks) -> None:
     for kind in [kind for kind in handlers if any(name in kind.__name__ for name in NOT_OFFERED)]:
         del handlers[kind]  # Gradio's answer to a prompt of any name would call an endpoint
     for name in ("_execute_tool_without_progress", "_execute_tool_with_progress"):
-        setattr(server, name, _awaited(server.mcp_server, getattr(server, name)))
+        setattr(server, name, _awaited(page, getattr(server, name)))
 
 
-def _awaited(server, execute: Callable[..., Awaitable]) -> Callable[..., Awaitable]:
-    """`execute`, whose job is cancelled when the client that asked has gone."""
+def _awaited(page: Blocks, execute: Callable[..., Awaitable]) -> Callable[..., Awaitable]:
+    """`execute`, whose job is stopped when the client that asked has gone."""
+    server, stopping = page.mcp_server_obj.mcp_server, set()
+
+    async def watch(job, request):
+        await _gone(request)
+        await _stop(page, job)
 
     async def executed(job, *rest):
-        watching = asyncio.create_task(_gone(server.request_context.request))
-        watching.add_done_callback(lambda watch: watch.cancelled() or _stop(job))
+        watching = asyncio.create_task(watch(job, server.request_context.request))
         try:
             return await execute(job, *rest)
         except BaseException:  # as where it tells a client that has gone how far it is
-            _stop(job)
+            task = asyncio.create_task(_stop(page, job))
+            stopping.add(task)
+            task.add_done_callback(stopping.discard)
             raise
         finally:
             watching.cancel()
@@ -45,9 +53,19 @@ def _awaited(server, execute: Callable[..., Awaitable]) -> Callable[..., Awaitab
     return executed
 
 
-def _stop(job) -> None:
-    """In a thread: it calls this server."""
-    asyncio.get_running_loop().run_in_executor(None, job.cancel)
+async def _stop(page: Blocks, job) -> None:
+    """End this job alone. Its own cancel() would end all that its session has at the same endpoint, and all clients of
+    the MCP server share one session."""
+    while job.communicator.event_id is None and not job.done():
+        await asyncio.sleep(LOOKS)
+    queue = page._queue
+    event = queue.event_ids_to_events.get(job.communicator.event_id)
+    if event is None or not event.alive:
+        return
+    await queue.clean_events(event_id=event._id)
+    messages = queue.pending_messages_per_session.get(event.session_hash)
+    if messages is not None:  # else it would wait for its answer for good
+        messages.put_nowait(ProcessCompletedMessage(output=LEFT, success=False, event_id=event._id))
 
 
 async def _gone(request) -> None:

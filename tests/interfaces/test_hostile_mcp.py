@@ -1,7 +1,9 @@
 """Hostile requests to the MCP server: each is answered, and whoever leaves, frees the worker."""
 
+import contextlib
 import json
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -113,6 +115,24 @@ def test_a_client_that_leaves_frees_the_worker(server, client, meta):
     (ended,) = [line for line in server.log("run ended") if line["run"] == run]
     assert ended["status"] == "stopped" and ended["step"] < 100
     assert not tool(client, "generate", meta, steps=2, length=24, seed=1)["isError"]  # one that stays is answered
+
+
+def test_a_client_that_leaves_takes_no_other_with_it(serve):
+    """All share one session of the queue: what is stopped there is one call, not its endpoint."""
+    server = serve(PLAYGROUND_CONCURRENCY="2")
+    call = {"name": "generate", "arguments": LONG | {"seed": 80}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=60) as stays, ThreadPoolExecutor(1) as pool:
+        with pytest.raises(httpx.ReadTimeout):
+            stays.post(f"{MCP}/", content=body, headers=HEADERS, timeout=0.5)
+        answer = pool.submit(tool, stays, "generate", steps=40, length=256, seed=81)
+        for _ in range(3):  # others come and leave while it is computed
+            with contextlib.suppress(httpx.ReadTimeout):
+                stays.post(f"{MCP}/", content=body, headers=HEADERS, timeout=0.3)
+        assert not answer.result(timeout=60)["isError"]
+    server.wait_for(lambda: len(server.log("run ended")) == len(server.log("run began")))
+    ended = [(line["steps"], line["status"]) for line in server.log("run ended")]
+    assert (40, "finished") in ended and {status for steps, status in ended if steps == 250} == {"stopped"}
 
 
 def test_a_request_that_is_cut_is_not_a_failure(server, client):
