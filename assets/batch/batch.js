@@ -25,7 +25,7 @@ function createBatch(root, options) {
   let before = null; // what the status said before it was timed how long a new batch will take
 
   function fresh(id) {
-    return { id, head: null, results: [], end: null, isKept: false };
+    return { id, head: null, results: [], end: null };
   }
 
   const written = () => batch.results.filter((result) => result && !result.error).length;
@@ -85,16 +85,16 @@ function createBatch(root, options) {
     },
     load(recorded, { kept = false } = {}) {
       if (!recorded || recorded.format !== BATCH_FORMAT) return;
-      batch = { ...fresh("recorded"), isKept: kept };
+      batch = fresh(kept ? "kept" : "recorded");
       begin(recorded.head);
       fill(recorded.results);
       finish(recorded.end);
-      setText(status, labels[kept ? "kept" : "recorded"]);
+      setText(status, labels[batch.id]);
     },
     /** The visitor's batch as `load` takes it; null where none is. */
     kept() {
-      const { id, head, results, end, isKept } = batch;
-      if (!head || (id === "recorded" && !isKept)) return null;
+      const { id, head, results, end } = batch;
+      if (!head || id === "recorded") return null;
       return { format: BATCH_FORMAT, head, results: results.filter(Boolean), end: end || { status: "stopped" } };
     },
     /** The visitor stopped the run, or it failed: what is written is kept. */

@@ -29,7 +29,7 @@ function createCompare(root, options) {
   let study = fresh(null);
 
   function fresh(id) {
-    return { id, head: null, cells: [], end: null, isKept: false, hasSteps: true };
+    return { id, head: null, cells: [], end: null, hasSteps: true };
   }
 
   const buttons = makeSaves(foot, [
@@ -115,16 +115,16 @@ function createCompare(root, options) {
     },
     load(recorded, { kept = false } = {}) {
       if (!recorded || recorded.format !== COMPARISON_FORMAT) return;
-      study = { ...fresh("recorded"), isKept: kept, hasSteps: Boolean(recorded.traces) };
+      study = { ...fresh(kept ? "kept" : "recorded"), hasSteps: Boolean(recorded.traces) };
       begin(recorded.head);
       recorded.rows.forEach((measured, cell) => measured && fill({ cell, rows: measured, trace: recorded.traces && recorded.traces[cell] }));
       finish(recorded.end);
-      setText(status, labels[kept ? "kept" : "recorded"]);
+      setText(status, labels[study.id]);
     },
     /** The visitor's comparison as `load` takes it; null where none is. */
     kept(slim) {
-      const { id, head, cells, end, isKept } = study;
-      if (!head || (id === "recorded" && !isKept)) return null;
+      const { id, head, cells, end } = study;
+      if (!head || id === "recorded") return null;
       const own = (name) => cells.map((cell) => (cell.same === undefined ? cell[name] : null));
       const steps = slim ? {} : { traces: own("trace") };
       return { format: COMPARISON_FORMAT, head, rows: own("rows"), ...steps, end: end || { status: "stopped" } };

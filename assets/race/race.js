@@ -21,14 +21,14 @@ function createRace(root, options) {
   const about = make("p", "dlm-about", element);
   const spoken = make("div", "dlm-spoken", element);
   spoken.setAttribute("role", "status");
-  const nothing = { run: null, isKept: false, race: null, vocabulary: [], results: null, judge: null };
+  const nothing = { run: null, race: null, vocabulary: [], results: null, judge: null };
   let race = nothing;
   let lanes = [];
   let stopped = false;
   let pending = 0;
   let known = null; // the moments, until something new comes
   listenToRaceKeys(element, clock);
-  const awaited = options.autoplay ? whenSeen(element, () => race.run === "recorded" && !race.isKept && !prefersStill() && clock.play()) : null;
+  const awaited = options.autoplay ? whenSeen(element, () => race.run === "recorded" && !prefersStill() && clock.play()) : null;
   request();
 
   function moments() {
@@ -44,7 +44,7 @@ function createRace(root, options) {
     pending = 0;
     setHidden(clock.element, !lanes.length);
     clock.draw();
-    setText(note, race.run === "recorded" && options.live ? labels[race.isKept ? "kept" : "recorded"] : "");
+    setText(note, options.live && ["recorded", "kept"].includes(race.run) ? labels[race.run] : "");
     setHidden(note, !note.textContent);
     const ends = lanes.filter((lane) => lane.status() === "finished").map((lane) => lane.seconds());
     lanes.forEach((lane, index) => {
@@ -108,7 +108,7 @@ function createRace(root, options) {
     },
     load(file, { kept = false } = {}) {
       if (!file || file.format !== RACE_FORMAT || !Array.isArray(file.lanes)) throw new Error(labels.bad_trace);
-      enter({ ...file, run: "recorded", isKept: kept, families: file.lanes.map(({ head }) => head.model.family) });
+      enter({ ...file, run: kept ? "kept" : "recorded", families: file.lanes.map(({ head }) => head.model.family) });
       file.lanes.forEach((told, lane) => lanes[lane].player.load(whole(told), { kept }));
       known = null;
       clock.follow();

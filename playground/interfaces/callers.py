@@ -8,6 +8,7 @@ import gradio as gr
 from gradio.context import LocalContext
 
 Item = TypeVar("Item")
+NOBODY = "Stopped: nobody waits for it any more."
 
 
 def have_left() -> bool:
@@ -24,5 +25,5 @@ def awaited(running: Iterator[Item]) -> Iterator[Item]:
     for item in running:
         if have_left():
             running.close()
-            raise gr.Error("Stopped: nobody waits for it any more.", print_exception=False)
+            raise gr.Error(NOBODY, print_exception=False)
         yield item

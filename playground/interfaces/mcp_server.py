@@ -9,11 +9,11 @@ from gradio.route_utils import API_PREFIX
 from gradio.server_messages import ProcessCompletedMessage
 
 from playground import __version__
+from playground.interfaces.callers import NOBODY
 
 PATHS = re.compile(API_PREFIX + "/mcp(/|/http/?|/sse|/schema|/messages/?)?")
 MESSAGES = "/messages"
 LOOKS = 0.2  # seconds between looks whether a client is still there
-LEFT = {"error": "Stopped: nobody waits for it any more."}
 NOT_OFFERED = ("Prompt", "Resource")
 
 
@@ -65,7 +65,7 @@ async def _stop(page: Blocks, job) -> None:
     await queue.clean_events(event_id=event._id)
     messages = queue.pending_messages_per_session.get(event.session_hash)
     if messages is not None:  # else it would wait for its answer for good
-        messages.put_nowait(ProcessCompletedMessage(output=LEFT, success=False, event_id=event._id))
+        messages.put_nowait(ProcessCompletedMessage(output={"error": NOBODY}, success=False, event_id=event._id))
 
 
 async def _gone(request) -> None:

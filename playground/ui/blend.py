@@ -154,25 +154,20 @@ def fit(method: str) -> list:
 
 
 def restore(saved: dict | None) -> list:
-    """The texts and knobs last used in this browser, where they differ from those the page opens with."""
-    values, opened = _kept(saved), opening().to_dict()
-    return knobs.restored([values[name] for name in NAMES], [opened[name] for name in NAMES])
-
-
-def _kept(saved: dict | None) -> dict:
+    """The texts and knobs last used in this browser."""
     try:
         kept = {n: value for n, value in saved.items() if n in NAMES and (n, value) != ("seed", "")}
         c = kept.pop("c", "") if kept.get("method") != "arithmetic" else ""
         values = Blend.parse(kept).to_dict()
-        return values | {"c": values["c"] or (c if isinstance(c, str) else "")}
+        values["c"] = values["c"] or (c if isinstance(c, str) else "")
     except (RecipeError, AttributeError):  # a visitor can write anything there
-        return opening().to_dict()
+        values = opening().to_dict()
+    return [values[name] for name in NAMES]
 
 
 def call(saved: dict) -> dict:
     """The fields of a call that leads the saved path. Raises RecipeError."""
-    kept = _kept(saved or None)
-    path = Blend.parse({name: kept[name] for name in NAMES})
+    path = Blend.parse(dict(zip(NAMES, restore(saved or None), strict=True)))
     fields = path.to_dict()
     names = [*path.texts, "method", "points", *path.knobs, "model", "seed"]
     return {name: fields[name] for name in names if (name, fields[name]) != ("seed", -1)}

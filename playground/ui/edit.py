@@ -145,11 +145,7 @@ def fit(model: str, sampler: str) -> list:
 
 
 def restore(saved: dict | None) -> list:
-    """The knobs last used in this browser, where they differ from those the page opens with."""
-    return knobs.restored(list(_kept(saved).values()), list(_kept(None).values()))
-
-
-def _kept(saved: dict | None) -> dict:
+    """The knobs last used in this browser."""
     try:
         kept = {name: value for name, value in saved.items() if name in NAMES and (name, value) != ("seed", "")}
         strength = kept.pop("strength", 1.0)  # an edit's alone: checked with a text
@@ -157,12 +153,12 @@ def _kept(saved: dict | None) -> dict:
         strength = Recipe.parse({"text": "[[a]] b", "strength": strength}).strength
     except (RecipeError, AttributeError):  # a visitor can write anything there
         recipe, strength = opening(), opening().strength
-    return {name: strength if name == "strength" else getattr(recipe, name) for name in NAMES}
+    return [strength if name == "strength" else getattr(recipe, name) for name in NAMES]
 
 
 def call(saved: dict) -> dict:
     """The fields of a call that edits a text with the saved knobs. Raises RecipeError."""
-    recipe = Recipe.parse(_kept(saved) | {"text": CALLED})
+    recipe = Recipe.parse(dict(zip(NAMES, restore(saved), strict=True)) | {"text": CALLED})
     return knobs.given(recipe, EDIT_FIELDS)
 
 

@@ -72,12 +72,6 @@ def given(recipe: Recipe, names: list[str]) -> dict:
     return {name: value for name, value in found if name in names and (name, value) != ("seed", -1)}
 
 
-def restored(values: list, opened: list) -> list:
-    """What is to be set in a page that opened with the knobs `opened`. Those that already stand as they should are
-    left alone: a visitor may have begun to type before the answer arrives."""
-    return [gr.skip() if value == shown else value for value, shown in zip(values, opened, strict=True)]
-
-
 def heard_by_any() -> set[str]:
     """The knobs that only some samplers listen to."""
     return {name for family in SAMPLERS for sampler in SAMPLERS[family] for name in heard_by(family, sampler)}

@@ -117,21 +117,16 @@ def _connect(page, saved, canvas, boxes, parts) -> None:
 
 
 def restore(saved: dict | None) -> list:
-    """The prompt and knobs last used in this browser, where they differ from those the page opens with."""
-    values, opened = _kept(saved), opening().to_dict()
-    return knobs.restored([values[name] for name in NAMES], [opened[name] for name in NAMES])
-
-
-def _kept(saved: dict | None) -> dict:
+    """The prompt and knobs last used in this browser."""
     try:
         kept = saved if isinstance(saved, dict) and saved else opening().to_dict()  # a visitor can write anything
-        return Race.parse({n: kept[n] for n in NAMES if n in kept and (n, kept[n]) != ("seed", "")}).to_dict()
+        values = Race.parse({n: kept[n] for n in NAMES if n in kept and (n, kept[n]) != ("seed", "")}).to_dict()
     except RecipeError:
-        return opening().to_dict()
+        values = opening().to_dict()
+    return [values[name] for name in NAMES]
 
 
 def call(saved: dict) -> dict:
     """The fields of a call that runs the saved race. Raises RecipeError."""
-    kept = _kept(saved or None)
-    fields = Race.parse({name: kept[name] for name in NAMES}).to_dict()
+    fields = Race.parse(dict(zip(NAMES, restore(saved or None), strict=True))).to_dict()
     return {name: value for name, value in fields.items() if (name, value) != ("seed", -1)}

@@ -135,6 +135,7 @@ window.addEventListener("pagehide", () => player.kept && [false, true].some(keep
 /** Whether there was no need of a slimmer one. */
 function keep(slim) {
   try {
+    sessionStorage.removeItem(place); // rather none than an older one
     const kept = player.kept(slim);
     if (kept) sessionStorage.setItem(place, JSON.stringify(kept));
     return true;

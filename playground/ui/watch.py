@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,6 +27,9 @@ STARTER_LABELS = [text or "(no prompt)" for text in STARTERS]
 
 START = runs.start("watch-canvas")
 START_IF = f"(wanted) => wanted && ({START})()"
+# Sets the knobs that a page opens with, but none that the visitor has changed while they were waited for.
+UNTOUCHED = """(found, ...values) => values.map((value, i) =>
+  JSON.stringify(value) === JSON.stringify(found[i][1]) ? found[i][0] : value)"""
 KEEP_SEED = f"() => String({runs.host('watch-canvas')}.seed())"
 
 
@@ -115,7 +118,9 @@ def _connect_runs(page, saved, boxes, parts) -> None:
     for event, change in ((canvas.pin, add_pin), (canvas.unpin, drop_pin)):
         changed = event(change, [boxes["pins"], boxes["model"]], [boxes["pins"], boxes["seed"]], **QUIET)
         changed.success(None, js=START, **QUIET)
-    opened = page.load(restore, saved, [*inputs, parts["asked"], complaint], **QUIET)
+    found = gr.JSON(visible="hidden")  # [[value, value at first], ...], where JavaScript can read it
+    opened = page.load(_paired(inputs), saved, [found, parts["asked"], complaint], **QUIET)
+    opened = opened.then(None, [found, *inputs], inputs, js=UNTOUCHED, **QUIET)
     opened.then(None, parts["asked"], None, js=START_IF, **QUIET)
     opened.then(complain, complaint, None, **QUIET | {"queue": True})  # only queued events can warn
     opened.then(fit, *_fitting(boxes, parts), **QUIET)
@@ -150,6 +155,17 @@ def keeping(pins: str, seed: str | int) -> dict:
     return gr.update(value=" · ".join([*said, "clear"]), visible=bool(said))
 
 
+def _paired(boxes: list):
+    """`restore`, with each of its values as the page knows it, beside the one that its box of `boxes` opened with."""
+
+    @wraps(restore)
+    def paired(saved, request: gr.Request):
+        values, *rest = restore(saved, request)
+        return [[[box.postprocess(value), box.value] for box, value in zip(boxes, values, strict=True)], *rest]
+
+    return paired
+
+
 def restore(saved: dict | None, request: gr.Request) -> list:
     """The knobs a page opens with, whether to run at once, and a complaint or "": those of a share link, else the
     ones last used here."""
@@ -157,11 +173,10 @@ def restore(saved: dict | None, request: gr.Request) -> list:
     kept = saved if isinstance(saved, dict) and saved else {"prompt": opening().prompt}  # a visitor can write anything
     try:
         values = {name: value for name, value in (query or kept).items() if (name, value) != ("seed", "")}
-        wanted = _values(Recipe.parse(values))
-        return [*knobs.restored(wanted, _values(opening())), bool(query), ""]
+        return [_values(Recipe.parse(values)), bool(query), ""]
     except RecipeError as error:
         what = "This link" if query else "The saved settings"
-        return [*[gr.skip()] * len(NAMES), False, f"{what} could not be used. {plain(error)}"]
+        return [_values(opening()), False, f"{what} could not be used. {plain(error)}"]
 
 
 def call(saved: dict) -> dict:

@@ -72,7 +72,7 @@ def test_a_file_has_its_own_knobs_and_a_bad_line_stops_nothing(tab, tmp_path):
     write(tab)
     lines = [json.loads(line) for line in saved(tab, "JSONL").splitlines()]
     assert [line["status"] for line in lines] == ["done", "done", "failed"]
-    assert lines[0]["recipe"]["seed"] == 3 and lines[1]["text"].startswith("A ")
+    assert lines[0]["recipe"]["seed"] == 3 and lines[1]["text"].startswith("A") and lines[1]["text"].endswith(" sat.")
     shown = tab.inner_text("#batch-canvas")
     assert "line 3: steps: 0 is out of range; allowed: whole numbers from 1 to 256." in shown
     assert "2 of 3 written, 1 failed" in shown

@@ -185,7 +185,7 @@ def test_a_share_link_is_text(client, texts):
         assert "Diffusion LM Playground" in page and not any(text in page for text in texts if "<" in text[:1])
     for text in texts:
         answer = post(client, f"run/restore?{httpx.QueryParams(prompt=text)}", {"data": [None]})
-        assert checked(answer, 200).json()["data"][0] == text
+        assert checked(answer, 200).json()["data"][0][0][0] == text
 
 
 def test_an_address_that_is_too_long_is_refused(client):
