@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -158,7 +158,6 @@ def keeping(pins: str, seed: str | int) -> dict:
 def _paired(boxes: list):
     """`restore`, with each of its values as the page knows it, beside the one that its box of `boxes` opened with."""
 
-    @wraps(restore)
     def paired(saved, request: gr.Request):
         values, *rest = restore(saved, request)
         return [[[box.postprocess(value), box.value] for box, value in zip(boxes, values, strict=True)], *rest]

@@ -184,7 +184,7 @@ def test_a_share_link_is_text(client, texts):
         page = checked(client.get("/", params=query), 200).text
         assert "Diffusion LM Playground" in page and not any(text in page for text in texts if "<" in text[:1])
     for text in texts:
-        answer = post(client, f"run/restore?{httpx.QueryParams(prompt=text)}", {"data": [None]})
+        answer = post(client, f"run/paired?{httpx.QueryParams(prompt=text)}", {"data": [None]})
         assert checked(answer, 200).json()["data"][0][0][0] == text
 
 
